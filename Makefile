@@ -1,0 +1,8 @@
+# Every target is the verb of the same name of ./dev; ARGS="..." passes arguments on.
+VERBS := demo test check audit bench faults docs lock licences clean format help
+
+.DEFAULT_GOAL := help
+.PHONY: $(VERBS)
+
+$(VERBS):
+	@./dev $@ $(ARGS)

@@ -1,0 +1,27 @@
+"""Small public data sets, checked against their checksums before use."""
+
+from tacit.datasets.loaders import (
+    Labelled,
+    TrainTest,
+    cache_dir,
+    data_file,
+    load_a9a,
+    load_adult,
+    load_mnist,
+    load_mushrooms,
+    load_newsgroups,
+    load_votes,
+)
+
+__all__ = [
+    "Labelled",
+    "TrainTest",
+    "cache_dir",
+    "data_file",
+    "load_a9a",
+    "load_adult",
+    "load_mnist",
+    "load_mushrooms",
+    "load_newsgroups",
+    "load_votes",
+]

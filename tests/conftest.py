@@ -1,0 +1,152 @@
+"""What all tests share: requirements that may be missing, hypothesis settings, a floor."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from collections import Counter
+from collections.abc import Callable
+from glob import glob
+from pathlib import Path
+
+import hypothesis
+import pytest
+
+pytest_plugins = ["pytester"]
+
+FLOOR = 1
+"""A full run that sees fewer tests than this fails: tests that never run protect nothing."""
+
+hypothesis.settings.register_profile("tacit", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
+# In CI always the same examples; elsewhere too, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+hypothesis.settings.load_profile(
+    "tacit" if os.environ.get("CI") else os.environ.get("HYPOTHESIS_PROFILE", "tacit")
+)
+
+
+# ---- requirements ---------------------------------------------------------------------------
+
+
+def _data() -> str | None:
+    folder = os.environ.get("TACIT_DATA_DIR")
+    if not folder:
+        return "TACIT_DATA_DIR is not set"
+    return None if Path(folder).is_dir() else "TACIT_DATA_DIR is not a folder"
+
+
+def _chromium() -> str | None:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return None if any(map(shutil.which, names)) else "no Chromium on the path"
+
+
+def _postgres() -> str | None:
+    if os.environ.get("TACIT_POSTGRES_URL") or shutil.which("postgres"):
+        return None
+    found = glob("/usr/lib/postgresql/*/bin/postgres")
+    return None if found else "no PostgreSQL here and TACIT_POSTGRES_URL is not set"
+
+
+def _module(name: str) -> Callable[[], str | None]:
+    return lambda: None if importlib.util.find_spec(name) else f"{name} is not installed"
+
+
+REQUIREMENTS: dict[str, Callable[[], str | None]] = {
+    "chromium": _chromium,
+    "dask": _module("dask"),
+    "data": _data,
+    "postgres": _postgres,
+    "ray": _module("ray"),
+    "torch": _module("torch"),
+}
+"""For each name a test may need: why it is missing here, or None."""
+
+
+def _required() -> set[str]:
+    names = {name.strip() for name in os.environ.get("TACIT_REQUIRE", "").split(",")} - {""}
+    unknown = names - set(REQUIREMENTS)
+    if unknown:
+        raise pytest.UsageError(
+            f"TACIT_REQUIRE names {sorted(unknown)}; known are {sorted(REQUIREMENTS)}."
+        )
+    return names
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a misspelt TACIT_REQUIRE before anything runs."""
+    _required()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skip a test whose requirement is missing, or fail it where TACIT_REQUIRE insists."""
+    for mark in item.iter_markers("needs"):
+        for name in mark.args:
+            if name not in REQUIREMENTS:
+                pytest.fail(f"needs({name!r}): known are {sorted(REQUIREMENTS)}.", pytrace=False)
+            missing = REQUIREMENTS[name]()
+            if missing and name in _required():
+                pytest.fail(f"TACIT_REQUIRE asks for {name}, but {missing}.", pytrace=False)
+            if missing:
+                pytest.skip(f"needs {name}: {missing}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say at the end what was skipped and why."""
+    reasons: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("skipped", []):
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        reasons[reason.removeprefix("Skipped: ")] += 1
+    if reasons:
+        terminalreporter.section("skipped")
+        for reason, count in sorted(reasons.items()):
+            terminalreporter.write_line(f"{count:5d}  {reason}")
+
+
+# ---- the floor ------------------------------------------------------------------------------
+
+
+class Floor:
+    """Counts the tests that reported and fails a full run that saw too few."""
+
+    def __init__(self, floor: int) -> None:
+        self.floor = floor
+        self.seen: set[str] = set()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Remember the test, whichever worker ran it."""
+        self.seen.add(report.nodeid)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Turn success into failure when the full run was too small."""
+        if exitstatus == pytest.ExitCode.OK and len(self.seen) < self.floor:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Say so."""
+        if len(self.seen) < self.floor:
+            terminalreporter.write_line(
+                f"floor: {len(self.seen)} tests reported, at least {self.floor} are expected.",
+                red=True,
+            )
+
+
+def _full_run(config: pytest.Config) -> bool:
+    options = ("file_or_dir", "keyword", "markexpr", "deselect", "lf", "collectonly", "maxfail")
+    return not any(config.getoption(name, None) for name in options)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Watch the floor on full runs, in the process that sees all reports."""
+    if _full_run(session.config) and not hasattr(session.config, "workerinput"):
+        session.config.pluginmanager.register(Floor(FLOOR), "tacit-floor")
+
+
+# ---- fixtures -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def data_dir() -> Path:
+    """Return the folder of real data sets; the test must carry ``needs("data")``."""
+    return Path(os.environ["TACIT_DATA_DIR"])
