@@ -65,8 +65,9 @@ class SeededNoise(Uncopyable):
             return np.rint(sigma * self._rng.standard_normal(size)).astype(np.int64)
         sign, tail = self._signs_and_tails(size)
         # abs(x) is the number of k whose P(abs(X) > k) is above the uniform draw.
-        size_of_x = np.searchsorted(_negated_gaussian_tails(sigma), -tail, side="left")
-        return (sign * size_of_x).astype(np.int64)
+        magnitude: IntArray = np.searchsorted(_negated_gaussian_tails(sigma), -tail, side="left")
+        signed: IntArray = sign * magnitude
+        return signed
 
     def laplace(self, scale: float, size: int) -> IntArray:
         """Return integers of the discrete Laplace law."""
