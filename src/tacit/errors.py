@@ -1,0 +1,85 @@
+"""Every exception that tacit raises on purpose.
+
+The whole tree::
+
+    TacitError
+    ├── InvalidArgument     (also ValueError)           a bad argument: name, rule, value, next step
+    ├── UnsupportedEvent    (also NotImplementedError)  no accountant here prices this event
+    ├── BudgetExceeded                                  the release does not fit what is left
+    │   └── MechanismStopped                            the planned number of answers is used up
+    ├── NoiseError          (also RuntimeError)         secure noise is missing or was misused
+    ├── PrivateValueError   (also TypeError)            an unreleased value was about to get out
+    ├── DataUnavailable     (also FileNotFoundError)    a data set file is missing or damaged
+    └── LedgerError
+        ├── LedgerUnavailable                           it cannot be opened, read or written
+        ├── LedgerCorrupt                               a row was changed, removed or reordered
+        └── LedgerFormatError                           written by another version of the format
+
+Messages pass the privacy door too: none of them holds counts, records, margins or anything else
+that depends on private data.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "BudgetExceeded",
+    "DataUnavailable",
+    "InvalidArgument",
+    "LedgerCorrupt",
+    "LedgerError",
+    "LedgerFormatError",
+    "LedgerUnavailable",
+    "MechanismStopped",
+    "NoiseError",
+    "PrivateValueError",
+    "TacitError",
+    "UnsupportedEvent",
+]
+
+
+class TacitError(Exception):
+    """Root of every error raised by tacit."""
+
+
+class InvalidArgument(TacitError, ValueError):
+    """An argument breaks its rule; the message says which, the rule, and the value received."""
+
+
+class UnsupportedEvent(TacitError, NotImplementedError):
+    """The accountant asked has no proven price for this event."""
+
+
+class BudgetExceeded(TacitError):
+    """The release does not fit in what is left of the budget; nothing was drawn or spent."""
+
+
+class MechanismStopped(BudgetExceeded):
+    """The run has given all the answers (or refusals) it was planned for."""
+
+
+class NoiseError(TacitError, RuntimeError):
+    """Secure randomness is missing, or a noise source was copied, pickled or shared wrongly."""
+
+
+class PrivateValueError(TacitError, TypeError):
+    """An unreleased private value was about to be printed, compared, converted or saved."""
+
+
+class DataUnavailable(TacitError, FileNotFoundError):
+    """A data set file is not on this machine, cannot be fetched, or fails its checksum."""
+
+
+class LedgerError(TacitError):
+    """Root of what can go wrong with a ledger."""
+
+
+class LedgerUnavailable(LedgerError):
+    """The ledger cannot be opened, locked, read or written; nothing was released."""
+
+
+class LedgerCorrupt(LedgerError):
+    """The ledger's hash chain does not hold: a row was changed, removed or reordered."""
+
+
+class LedgerFormatError(LedgerError):
+    """The ledger was written in a format this version does not read."""

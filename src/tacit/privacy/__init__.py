@@ -1,0 +1,1 @@
+"""Budgets, events and their prices, noise, ledgers and audits."""
