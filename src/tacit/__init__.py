@@ -1,5 +1,61 @@
-"""Model-agnostic private learning: teachers vote, votes are released with differential privacy."""
+"""Model-agnostic private learning: teachers vote, votes are released with differential privacy.
 
+The names below are loaded when they are first used, so that ``import tacit`` stays quick.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
+    from tacit.mechanisms.confident import ConfidentVote as ConfidentVote
+    from tacit.mechanisms.counts import VoteCounts as VoteCounts
+    from tacit.mechanisms.exponential import ExponentialVote as ExponentialVote
+    from tacit.mechanisms.exponential import exponential_mechanism as exponential_mechanism
+    from tacit.mechanisms.exponential import permute_and_flip as permute_and_flip
+    from tacit.mechanisms.instability import StableRelease as StableRelease
+    from tacit.mechanisms.instability import StableVote as StableVote
+    from tacit.mechanisms.noisy_argmax import GaussianVote as GaussianVote
+    from tacit.mechanisms.noisy_argmax import LaplaceVote as LaplaceVote
+    from tacit.mechanisms.sparse_vector import SparseVote as SparseVote
+    from tacit.privacy.answer import Answer as Answer
+    from tacit.privacy.answer import Output as Output
+    from tacit.privacy.budget import Budget as Budget
+    from tacit.privacy.budget import Neighbouring as Neighbouring
+    from tacit.privacy.noise import SecureNoise as SecureNoise
+
+# Read from here, without importing, when the package is built.
 __version__ = "0.1.0.dev0"
 
-__all__ = ["__version__"]
+_HOMES = {
+    "Answer": "tacit.privacy.answer",
+    "Budget": "tacit.privacy.budget",
+    "ClippedMean": "tacit.mechanisms.clipped_mean",
+    "ConfidentVote": "tacit.mechanisms.confident",
+    "ExponentialVote": "tacit.mechanisms.exponential",
+    "GaussianVote": "tacit.mechanisms.noisy_argmax",
+    "LaplaceVote": "tacit.mechanisms.noisy_argmax",
+    "Neighbouring": "tacit.privacy.budget",
+    "Output": "tacit.privacy.answer",
+    "SecureNoise": "tacit.privacy.noise",
+    "SparseVote": "tacit.mechanisms.sparse_vector",
+    "StableRelease": "tacit.mechanisms.instability",
+    "StableVote": "tacit.mechanisms.instability",
+    "VoteCounts": "tacit.mechanisms.counts",
+    "exponential_mechanism": "tacit.mechanisms.exponential",
+    "permute_and_flip": "tacit.mechanisms.exponential",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module, once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tacit' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

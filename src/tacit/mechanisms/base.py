@@ -1,0 +1,185 @@
+"""Mechanisms: public settings, a price, and a sampler beside it.
+
+A mechanism is a frozen object of public settings: it can be printed, compared and saved. Private
+votes and noise only pass through calls. ``start`` gives a run, which holds whatever state the
+guarantee needs (how many answers are left, a live threshold) and is the only thing that releases.
+
+Two kinds of limit end a run. One that is known before anything is drawn (a batch larger than the
+number of answers left) raises ``MechanismStopped``. One that is met on the way (the last refusal
+of a sparse vector) shortens the list of answers, since what was drawn has already been paid for.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import ClassVar
+
+from tacit import _validate
+from tacit.errors import InvalidArgument, MechanismStopped
+from tacit.mechanisms.counts import IntArray, VoteCounts
+from tacit.privacy.answer import Answer, Output
+from tacit.privacy.budget import Budget
+from tacit.privacy.events import Event
+from tacit.privacy.noise import NoiseSource, Uncopyable
+from tacit.privacy.plan import Plan
+from tacit.privacy.price import Price, price
+
+
+class Mechanism(ABC):
+    """Public settings of a release, and the most a whole run of it can cost."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def planned_events(self) -> tuple[tuple[Event, int], ...]:
+        """Return every event a run can cause, with the most times it can happen."""
+
+    @property
+    def output(self) -> Output:
+        """What is given away for one question."""
+        return Output.LABEL
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise on each released integer; 0 when none is released."""
+        return 0.0
+
+    def epsilon(self, delta: float) -> float:
+        """Return the smallest proven epsilon of a whole run at ``delta``."""
+        return self._price(delta).epsilon
+
+    def _price(self, delta: float) -> Price:
+        return price(dict(self.planned_events()), delta=delta)
+
+    def _plan(self, delta: float, *, width: int, unit: float) -> Plan:
+        cost = self._price(delta)
+        return Plan(
+            mechanism=self.name,
+            events=self.planned_events(),
+            guarantee=Budget(cost.epsilon, delta),
+            accountant=cost.accountant,
+            output=self.output,
+            width=width,
+            unit=unit,
+            sigma=self.deviation,
+        )
+
+
+class VoteMechanism(Mechanism):
+    """Releases the votes of a fixed number of teachers on one question after another."""
+
+    n_classes: int
+
+    @abstractmethod
+    def start(self, *, noise: NoiseSource) -> Run:
+        """Return a fresh run of this mechanism."""
+
+    def plan(self, delta: float, *, n_teachers: int | None = None) -> Plan:
+        """Return the plan of a whole run, priced at ``delta``, for a ledger to hold.
+
+        ``n_teachers`` gives released counts their unit: needed when the output is a share.
+        """
+        if self.output is not Output.SHARE:
+            return self._plan(delta, width=1, unit=1.0)
+        teachers = _validate.positive_integer(n_teachers=n_teachers)
+        return self._plan(delta, width=self.n_classes, unit=1 / teachers)
+
+    def release(self, counts: VoteCounts, *, noise: NoiseSource) -> list[Answer]:
+        """Answer the questions in order with a fresh run.
+
+        Returns one answer per question reached: fewer than asked when the run stops on the way.
+        """
+        return self.start(noise=noise).release(counts)
+
+    def _check(self, counts: VoteCounts) -> VoteCounts:
+        _validate.instance(VoteCounts, counts=counts)
+        if counts.n_classes != self.n_classes:
+            raise InvalidArgument(
+                f"`counts` must have {self.n_classes} columns, the number of classes "
+                f"{self.name} was made for, got {counts.n_classes}."
+            )
+        return counts
+
+
+class Run(Uncopyable, ABC):
+    """One run of a mechanism: releases answers until its plan is used up.
+
+    It cannot be copied: two copies would each spend what is left. It is used by one thread at a
+    time; whoever shares it holds a lock around ``release``.
+    """
+
+    @abstractmethod
+    def most_it_can_cost(self, questions: int) -> Mapping[Event, int]:
+        """Return the most that answering so many further questions can cost.
+
+        Known before anything is drawn, from public state alone: a ledger refuses on this basis.
+        """
+
+    @abstractmethod
+    def release(self, counts: VoteCounts) -> list[Answer]:
+        """Answer the questions in order. Shorter than asked when the run stops on the way.
+
+        Raises
+        ------
+        MechanismStopped
+            When nothing more can be answered; nothing is drawn.
+        """
+
+    def abandon(self) -> None:
+        """Forget live noise: called when it is unclear whether an answer was recorded."""
+        return None  # most runs hold no noise between answers
+
+
+class Allowance:
+    """How many answers (or tests, or releases) are left of the planned number."""
+
+    def __init__(self, planned: int, what: str = "answers") -> None:
+        self.left = planned
+        self._what = what
+
+    def take(self, wanted: int) -> None:
+        """Use up ``wanted`` of them, or raise and use none."""
+        if wanted > self.left:
+            raise MechanismStopped(
+                f"{wanted} more {self._what} were asked for, but only {self.left} of the planned "
+                f"{self._what} are left. Plan for more with a new budget, or ask fewer."
+            )
+        self.left -= wanted
+
+
+class PaidPerAnswer(Run):
+    """A run that pays for each answer alike: counts answers and stops at the planned number."""
+
+    def __init__(self, answers: int, cost: Mapping[Event, int]) -> None:
+        self._allowance = Allowance(answers)
+        self._cost = dict(cost)
+
+    @property
+    def left(self) -> int:
+        """How many answers are left. Public."""
+        return self._allowance.left
+
+    def most_it_can_cost(self, questions: int) -> Mapping[Event, int]:
+        """Every question may cost the full price of one answer."""
+        return {event: times * questions for event, times in self._cost.items()}
+
+    def _take(self, questions: int) -> None:
+        self._allowance.take(questions)
+
+
+def label_answers(labels: IntArray, cost: tuple[Event, ...], *, secure: bool) -> list[Answer]:
+    """Return one label answer per entry, each at the same cost."""
+    return [label_answer(label, cost, secure=secure) for label in labels.tolist()]
+
+
+def label_answer(label: int | None, cost: tuple[Event, ...], *, secure: bool) -> Answer:
+    """Return a released label, or a refusal when it is None."""
+    values = None if label is None else (label,)
+    return Answer(Output.LABEL, values, unit=1.0, sigma=0.0, cost=cost, secure=secure)
+
+
+def total_cost(answers: Iterable[Answer]) -> Counter[Event]:
+    """Return what the answers cost together."""
+    return Counter(event for answer in answers for event in answer.cost)
