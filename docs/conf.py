@@ -25,7 +25,6 @@ html_show_sourcelink = False
 
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-suppress_warnings = ["toc.empty_glob"]
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
@@ -34,5 +33,5 @@ napoleon_google_docstring = False
 napoleon_custom_sections = ["Privacy"]
 napoleon_use_rtype = False
 
-# Examples in docstrings are run by the tests; here only those in pages.
-doctest_test_doctest_blocks = "default"
+# The tests run the examples in docstrings. Pages mark theirs with the doctest directive.
+doctest_test_doctest_blocks = ""

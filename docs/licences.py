@@ -18,7 +18,7 @@ ELSEWHERE = {"colorama": "BSD-3-Clause"}
 BY_HAND = {
     "autodp": "Apache-2.0",
     "matplotlib": "Matplotlib licence (PSF style)",
-    "opendp": "MIT",
+    "skops": "MIT",
 }
 
 HEADER = """\

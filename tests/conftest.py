@@ -20,7 +20,7 @@ FLOOR = 1
 
 hypothesis.settings.register_profile("tacit", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("explore", deadline=None, print_blob=True)
-# In CI always the same examples; elsewhere too, unless HYPOTHESIS_PROFILE=explore asks for new ones.
+# The same examples every time; outside CI, HYPOTHESIS_PROFILE=explore asks for new ones.
 hypothesis.settings.load_profile(
     "tacit" if os.environ.get("CI") else os.environ.get("HYPOTHESIS_PROFILE", "tacit")
 )

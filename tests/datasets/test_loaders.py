@@ -197,7 +197,9 @@ def test_every_registered_file_is_there_and_whole(name: str, data_dir: Path) -> 
 
 
 @pytest.mark.needs("data")
-@pytest.mark.parametrize("name", [n for n, known in loaders.REGISTRY.items() if known.content_sha256])
+@pytest.mark.parametrize(
+    "name", [n for n, known in loaders.REGISTRY.items() if known.content_sha256]
+)
 def test_the_content_checksums_are_those_of_the_content(name: str, data_dir: Path) -> None:
     content = bz2.decompress((data_dir / name).read_bytes())
     assert sha256(content) == loaders.REGISTRY[name].content_sha256

@@ -54,40 +54,41 @@ class LazyGroup(click.Group):
         if cmd_name not in self.lazy:
             return super().get_command(ctx, cmd_name)
         module, _, attribute = self.lazy[cmd_name][0].partition(":")
-        command = getattr(importlib.import_module(module), attribute)
-        assert isinstance(command, click.Command)
+        command: click.Command = getattr(importlib.import_module(module), attribute)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the table alone."""
-        rows = [(name, self._summary(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, self._summary(name)) for name in self.list_commands(ctx)]
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
 
-    def _summary(self, ctx: click.Context, name: str) -> str:
+    def _summary(self, name: str) -> str:
         if name in self.lazy:
             return self.lazy[name][1]
-        return self.commands[name].get_short_help_str(limit=formatter_limit(ctx))
+        return self.commands[name].get_short_help_str(limit=60)
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error of ours becomes one line on stderr and an exit status."""
         try:
             return super().invoke(ctx)
         except TacitError as error:
-            raise _OneLine(error) from error
+            raise _one_line(error) from error
 
 
-def formatter_limit(ctx: click.Context) -> int:
-    """Return how long a command's line in the help may be."""
-    return max(20, (ctx.terminal_width or 80) - 20)
+class _BadInput(click.ClickException):
+    exit_code = BAD_INPUT
 
 
-class _OneLine(click.ClickException):
-    def __init__(self, error: TacitError) -> None:
-        super().__init__(" ".join(str(error).split()) or type(error).__name__)
-        refused = isinstance(error, BudgetExceeded | LedgerError | NoiseError)
-        self.exit_code = NOT_RELEASED if refused else BAD_INPUT
+class _NotReleased(click.ClickException):
+    exit_code = NOT_RELEASED
+
+
+def _one_line(error: TacitError) -> click.ClickException:
+    message = " ".join(str(error).split()) or type(error).__name__
+    refused = isinstance(error, BudgetExceeded | LedgerError | NoiseError)
+    return _NotReleased(message) if refused else _BadInput(message)
 
 
 @click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,10 +12,10 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
+import http.client
 import os
 import sys
 import tempfile
-import urllib.error
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
@@ -190,12 +190,14 @@ def data_file(name: str, *, download: bool = True) -> Path:
         return cached
     if known.url is None or not download:
         raise _nowhere(name, given, cached, known)
-    _fetch(name, known, cached)
+    _write_whole(cached, _fetched(name, known, known.url, cached))
     return cached
 
 
 def _nowhere(name: str, given: str | None, cached: Path, known: DataFile) -> DataUnavailable:
-    looked = f"{Path(given) / name} and {cached}" if given else f"{cached} (TACIT_DATA_DIR is unset)"
+    looked = (
+        f"{Path(given) / name} and {cached}" if given else f"{cached} (TACIT_DATA_DIR is unset)"
+    )
     state = "damaged" if cached.is_file() else "not on this machine"
     return DataUnavailable(
         f"Data file {name!r} is {state}: looked at {looked}. Put the file with SHA-256 "
@@ -215,28 +217,26 @@ def _matches(stored: bytes, known: DataFile) -> bool:
     return hashlib.sha256(content).hexdigest() == known.content_sha256
 
 
-def _fetch(name: str, known: DataFile, target: Path) -> None:
-    """Download, verify, and only then give the file its name."""
-    next_step = f"Fetch {known.url} by hand and put it in TACIT_DATA_DIR as {name!r}."
-    if known.url_is_plain:
-        next_step = next_step.replace("put it", "put it, compressed with bzip2,")
+def _fetched(name: str, known: DataFile, url: str, target: Path) -> bytes:
+    """Return the bytes to store, downloaded and verified."""
+    packed = ", compressed with bzip2," if known.url_is_plain else ""
+    next_step = f"Fetch {url} by hand and put it{packed} in TACIT_DATA_DIR as {name!r}."
     try:
-        with urllib.request.urlopen(known.url, timeout=_TIMEOUT_SECONDS) as answer:
-            stored = answer.read(_LARGEST_DOWNLOAD)
-    except (OSError, urllib.error.URLError) as error:
-        reason = " ".join(str(error).split())
+        with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
+            received: bytes = answer.read(_LARGEST_DOWNLOAD)
+    except (OSError, http.client.HTTPException) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
         raise DataUnavailable(
             f"Data file {name!r} is not on this machine (looked at {target}) and could not be "
             f"downloaded: {reason}. {next_step}"
         ) from error
-    if known.url_is_plain:
-        stored = bz2.compress(stored)
+    stored = bz2.compress(received) if known.url_is_plain else received
     if not _matches(stored, known):
         raise DataUnavailable(
-            f"Data file {name!r} was downloaded from {known.url} but its SHA-256 is not the "
+            f"Data file {name!r} was downloaded from {url} but its SHA-256 is not the "
             f"registered one; nothing was kept. {next_step}"
         )
-    _write_whole(target, stored)
+    return stored
 
 
 def _write_whole(target: Path, stored: bytes) -> None:
