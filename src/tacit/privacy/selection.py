@@ -210,7 +210,8 @@ def _exp_bounds(x: Fraction, digits: int) -> tuple[int, int]:
         return 0, 1
     places = digits + 4
     cut = Decimal(math.floor(x * 10**places)).scaleb(-places, Context(prec=4 * places))
-    nearest = Context(prec=places).exp(-cut)
+    # copy_negate, because a minus sign would round to the precision of the caller's thread.
+    nearest = Context(prec=places).exp(cut.copy_negate())
     whole = int(nearest.scaleb(digits, Context(prec=places)))
     return max(whole - 1, 0), min(whole + 2, unit)
 

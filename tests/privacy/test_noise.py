@@ -1,0 +1,381 @@
+"""Noise: the laws, the blocks that serve them, and everything that must not happen to a source.
+
+Distribution tests are Pearson tests on 20,000 draws; each rejects a correct sampler with
+probability 1e-6 (``FALSE_ALARM``). There are 19 of them here, so about one run in 50,000 is a false
+alarm. Tests that need distinct values use sigma = 2**50, where two of the at most 8,000 values
+drawn agree by chance with probability below 1e-8.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import os
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tacit.privacy.noise as noise_module
+from tacit.errors import InvalidArgument, NoiseError
+from tacit.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, SecureNoise
+from tacit.testing.fit import FALSE_ALARM, chi_square_p, two_sample_p
+
+SCALES = (0.3, 1.0, 2.5, 20.0)
+N_DRAWS = 20_000
+WIDE = 2.0**50
+
+
+def law(kind: str, scale: float) -> dict[int, float]:
+    """Return the chances of all integers that could matter, computed from the definition."""
+    reach = math.ceil(50 * scale) + 5
+    weights = {
+        x: math.exp(-(x**2) / (2 * scale**2) if kind == "gaussian" else -abs(x) / scale)
+        for x in range(-reach, reach + 1)
+    }
+    total = math.fsum(weights.values())
+    return {x: weight / total for x, weight in weights.items()}
+
+
+def draw(source: NoiseSource, kind: str, scale: float, size: int) -> np.ndarray:
+    return getattr(source, kind)(scale, size)
+
+
+# ---- laws -----------------------------------------------------------------------------------
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_vector_requests_follow_the_law(kind, scale):
+    sample = draw(SecureNoise(), kind, scale, N_DRAWS)
+    assert sample.dtype == np.int64
+    assert chi_square_p(sample.tolist(), law(kind, scale)) > FALSE_ALARM
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_values_served_from_blocks_follow_the_law(kind, scale):
+    source = SecureNoise()
+    sample: list[int] = []
+    while len(sample) < N_DRAWS:
+        for size in (1, 1, 2, 3, 10, 1, 40):
+            sample.extend(draw(source, kind, scale, size).tolist())
+    assert chi_square_p(sample, law(kind, scale)) > FALSE_ALARM
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_blocks_and_vectors_have_the_same_law_at_a_wide_scale(kind):
+    source = SecureNoise()
+    singles = np.concatenate([draw(source, kind, 1e6, 1) for _ in range(5_000)])
+    assert two_sample_p(singles, draw(source, kind, 1e6, 5_000)) > FALSE_ALARM
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("lag", [1, 2, 16, 1024])
+def test_successive_single_draws_are_uncorrelated(lag):
+    source = SecureNoise()
+    x = np.concatenate([source.gaussian(20.0, 1) for _ in range(N_DRAWS)]) / 20.0
+    # A mean of products of independent standard normals: six standard errors, chance 2e-9.
+    assert abs(np.mean(x[:-lag] * x[lag:])) < 6 / math.sqrt(N_DRAWS - lag)
+
+
+@pytest.mark.statistical
+def test_bits_are_uniform():
+    source = SecureNoise()
+    nibbles = [source.bits(4) for _ in range(N_DRAWS)]
+    assert chi_square_p(nibbles, dict.fromkeys(range(16), 1 / 16)) > FALSE_ALARM
+    # 11 bits do not fill whole bytes: the spare ones must be cut off, not kept.
+    words = [source.bits(11) for _ in range(N_DRAWS)]
+    ones = [sum(word >> place & 1 for word in words) for place in range(12)]
+    assert ones[11] == 0
+    # Six standard errors, chance 2e-9 for each place.
+    assert all(abs(count - N_DRAWS / 2) < 3 * math.sqrt(N_DRAWS) for count in ones[:11])
+
+
+def test_no_bits_are_zero():
+    assert SecureNoise().bits(0) == 0
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+@pytest.mark.parametrize("scale", [SMALLEST_SCALE, 1e-3, 1e12, LARGEST_SCALE])
+def test_the_whole_supported_range_works_without_saturating(kind, scale):
+    sample = draw(SecureNoise(), kind, scale, 200)
+    limits = np.iinfo(np.int64)
+    assert limits.min < sample.min() and sample.max() < limits.max
+    assert np.abs(sample).max() <= 100 * scale
+    if scale < 0.01:
+        assert not sample.any()
+
+
+@pytest.mark.parametrize("size", [0, 1, 15, 16, 17, 1023, 1024, 1025])
+def test_as_many_values_as_asked(size):
+    assert SecureNoise().laplace(3.0, size).shape == (size,)
+
+
+# ---- blocks ---------------------------------------------------------------------------------
+
+
+def count_instead(patch: pytest.MonkeyPatch) -> list[int]:
+    """Replace the sampler by 1, 2, 3, ... and record the sizes it is asked for."""
+    sizes: list[int] = []
+
+    def fresh(kind, scale, size):
+        start = sum(sizes) + 1
+        sizes.append(size)
+        return np.arange(start, start + size, dtype=np.int64)
+
+    patch.setattr(noise_module, "_fresh", fresh)
+    return sizes
+
+
+@pytest.fixture
+def counted(monkeypatch):
+    return count_instead(monkeypatch)
+
+
+@given(requests=st.lists(st.integers(0, 1100), max_size=60))
+@settings(max_examples=60)
+def test_no_value_is_handed_out_twice_and_none_is_blank(requests):
+    with pytest.MonkeyPatch.context() as patch:
+        count_instead(patch)
+        source = SecureNoise()
+        served = [source.gaussian(5.0, size) for size in requests]
+    assert [len(values) for values in served] == requests
+    values = np.concatenate([np.empty(0, dtype=np.int64), *served])
+    assert len(np.unique(values)) == len(values)
+    assert (values > 0).all()
+
+
+def test_blocks_grow_from_small_to_a_bound(counted):
+    source = SecureNoise()
+    for _ in range(5_000):
+        source.gaussian(5.0, 1)
+    assert counted[:4] == [16, 32, 64, 128]
+    assert max(counted) == 1024
+
+
+def test_large_requests_go_straight_through(counted):
+    source = SecureNoise()
+    source.gaussian(5.0, 5_000)
+    assert counted == [5_000]
+
+
+def test_each_law_has_its_own_block(counted):
+    source = SecureNoise()
+    source.gaussian(5.0, 1)
+    source.laplace(5.0, 1)
+    source.gaussian(6.0, 1)
+    assert counted == [16, 16, 16]
+
+
+def test_used_values_are_overwritten(counted):
+    source = SecureNoise()
+    handed_out = source.gaussian(5.0, 10)
+    (block,) = source._blocks.values()
+    assert not block._values[:10].any()
+    assert block._values[10:].all()
+    assert handed_out.all()  # and the caller's copy is its own
+
+
+def test_memory_does_not_grow_with_the_number_of_scales(counted):
+    source = SecureNoise()
+    for step in range(300):
+        source.gaussian(1.0 + step, 1)
+    assert len(source._blocks) == noise_module._MOST_BLOCKS
+
+
+def test_an_interrupted_draw_repeats_nothing(monkeypatch):
+    source = SecureNoise()
+    source.gaussian(WIDE, 1)
+    calls = []
+
+    def interrupted(*args):
+        calls.append(args)
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(noise_module, "_fresh", interrupted)
+        seen = source.gaussian(WIDE, 14).tolist()
+        with pytest.raises(KeyboardInterrupt):
+            source.gaussian(WIDE, 5)
+    assert calls
+    after = source.gaussian(WIDE, 40).tolist()
+    assert len(set(seen + after)) == 54
+    assert 0 not in after
+
+
+def test_real_draws_do_not_repeat():
+    source = SecureNoise()
+    values = [x for size in [1, 3, 20, 200] * 10 for x in source.gaussian(WIDE, size).tolist()]
+    assert len(set(values)) == len(values)
+
+
+def test_threads_share_a_source_without_sharing_values():
+    source = SecureNoise()
+    found: list[int] = []
+
+    def work():
+        mine = [x for _ in range(400) for x in source.gaussian(WIDE, 3).tolist()]
+        found.extend(mine)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 4_800
+    assert len(set(found)) == len(found)
+
+
+# ---- processes ------------------------------------------------------------------------------
+
+FORK = """
+import os, sys
+from tacit.privacy.noise import SecureNoise
+source = SecureNoise()
+source.gaussian(2.0**50, 1)      # values drawn ahead now lie in memory
+{before}
+reader, writer = os.pipe()
+if os.fork() == 0:
+    drawn = [x for kind in ("gaussian", "laplace") for x in getattr(source, kind)(2.0**50, 12)]
+    os.write(writer, " ".join(map(str, drawn + [source.bits(60)])).encode())
+    os._exit(0)
+{after}
+drawn = [x for kind in ("gaussian", "laplace") for x in getattr(source, kind)(2.0**50, 12)]
+os.wait()
+print(" ".join(map(str, drawn + [source.bits(60)])))
+print(os.read(reader, 10_000).decode())
+"""
+
+
+def run_fork(before: str = "", after: str = "") -> tuple[list[int], list[int]]:
+    # In a process of its own: the one that runs the tests may have threads.
+    script = FORK.format(before=before, after=after)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    parent, child = done.stdout.strip().splitlines()
+    return list(map(int, parent.split())), list(map(int, child.split()))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_parent_and_child_draw_different_values():
+    parent, child = run_fork()
+    assert len(parent) == len(child) == 25
+    assert not set(parent) & set(child)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_child_forked_while_a_draw_is_under_way_can_still_draw():
+    parent, child = run_fork(before="source._lock.acquire()", after="source._lock.release()")
+    assert not set(parent) & set(child)
+
+
+def test_a_fork_that_python_did_not_see_forgets_too():
+    source = SecureNoise()
+    source.gaussian(WIDE, 1)
+    (block,) = source._blocks.values()
+    ahead = set(block._values.tolist())
+    source._process = -1  # as in a child made by foreign code
+    assert not ahead & set(source.gaussian(WIDE, 12).tolist())
+
+
+def test_a_dropped_source_is_not_kept_alive():
+    before = len(noise_module._sources)
+    source = SecureNoise()
+    assert len(noise_module._sources) == before + 1
+    del source
+    assert len(noise_module._sources) == before
+
+
+# ---- misuse and failure ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy, pickle.dumps])
+def test_sources_cannot_be_duplicated(duplicate):
+    with pytest.raises(NoiseError, match="cannot be copied or pickled"):
+        duplicate(SecureNoise())
+
+
+def test_a_source_inside_something_else_cannot_be_duplicated_either():
+    with pytest.raises(NoiseError):
+        copy.deepcopy({"noise": SecureNoise()})
+
+
+def test_nothing_drawn_is_shown():
+    source = SecureNoise()
+    source.gaussian(WIDE, 1)
+    assert repr(source) == str(source) == "SecureNoise()"
+    assert not hasattr(source, "__dict__")
+
+
+def test_it_is_a_secure_noise_source():
+    assert isinstance(SecureNoise(), NoiseSource)
+    assert SecureNoise().secure
+    with pytest.raises(AttributeError):
+        SecureNoise().secure = False
+
+
+def test_failing_opendp_is_an_error_and_not_a_fallback(monkeypatch):
+    def broken(*args):
+        raise ValueError("no entropy")
+
+    monkeypatch.setattr(noise_module, "_sampler", broken)
+    for size in (1, 5_000):
+        with pytest.raises(NoiseError):
+            SecureNoise().gaussian(1.0, size)
+
+
+def test_missing_opendp_is_an_error_and_not_a_fallback(monkeypatch):
+    noise_module._sampler.cache_clear()
+    monkeypatch.setitem(sys.modules, "opendp.measurements", None)
+    with pytest.raises(NoiseError, match="OpenDP"):
+        SecureNoise().laplace(1.0, 1)
+
+
+@pytest.mark.parametrize("failure", [OSError, NotImplementedError])
+def test_an_operating_system_without_bits_is_an_error(monkeypatch, failure):
+    def broken(size):
+        raise failure
+
+    monkeypatch.setattr(noise_module.os, "urandom", broken)
+    with pytest.raises(NoiseError):
+        SecureNoise().bits(8)
+
+
+BAD_SCALES = st.one_of(
+    st.floats(max_value=0.0),
+    st.floats(min_value=LARGEST_SCALE, exclude_min=True),
+    st.floats(min_value=0.0, max_value=SMALLEST_SCALE, exclude_max=True),
+    st.sampled_from([math.nan, math.inf, -math.inf, "1", None, True, 1j, [1.0]]),
+)
+
+
+@given(scale=BAD_SCALES, kind=st.sampled_from(["gaussian", "laplace"]))
+def test_bad_scales_are_refused(scale, kind):
+    with pytest.raises(InvalidArgument):
+        draw(SecureNoise(), kind, scale, 1)
+
+
+@given(size=st.one_of(st.integers(max_value=-1), st.floats(), st.sampled_from([None, "3", True])))
+def test_bad_sizes_are_refused(size):
+    source = SecureNoise()
+    for call in (lambda: source.gaussian(1.0, size), lambda: source.bits(size)):
+        with pytest.raises(InvalidArgument):
+            call()
+
+
+def test_importing_the_module_does_not_load_opendp():
+    script = "import sys, tacit.privacy.noise; print('opendp' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "False"
