@@ -1,0 +1,236 @@
+"""Where votes, noise and the ledger meet: the one path by which an answer leaves."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from tacit import _validate
+from tacit.errors import InvalidArgument, LedgerError
+from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
+from tacit.mechanisms.counts import VoteCounts
+from tacit.privacy.answer import Answer
+from tacit.privacy.events import Event
+from tacit.privacy.ledger.composition import within
+from tacit.privacy.ledger.protocol import Ledger, PlanId
+from tacit.privacy.ledger.words import INSECURE_REFUSED
+from tacit.privacy.noise import NoiseSource, Uncopyable
+from tacit.privacy.plan import Plan
+
+CountVotes = Callable[[Sequence[int]], VoteCounts]
+
+
+class Labeler(Uncopyable):
+    """Answers questions with a mechanism, on a ledger. Batch and online use share it.
+
+    Making a labeler opens its plan: the guarantee of the whole run is reserved before the first
+    vote is counted. With the key of an earlier plan it goes on where that one stopped, also in
+    another process.
+
+    Parameters
+    ----------
+    mechanism : VoteMechanism
+    ledger : Ledger
+    delta : float
+        Share of the ledger's delta for which the run is priced.
+    noise : NoiseSource
+        Test noise is refused unless the ledger was opened with ``allow_insecure=True``.
+    n_teachers : int
+        The public number of teachers.
+    key : bytes or str
+        Public name of the run. The same key resumes a run; a new run needs a new one.
+
+    Privacy
+    -------
+    The guarantee is that of the mechanism's plan, for neighbours that move one vote of every
+    question. Votes are counted before the ledger is locked and read only when it draws. If
+    recording fails after a draw, the run is abandoned with its live noise, and a new one, which
+    pays for itself, takes its place within the same plan.
+
+    Examples
+    --------
+    >>> from tacit.mechanisms import GaussianVote
+    >>> from tacit.privacy.budget import Budget
+    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.privacy.noise import SecureNoise
+    >>> labeler = Labeler(
+    ...     GaussianVote(sigma=30.0, answers=10),
+    ...     MemoryLedger(Budget(1.0, 1e-5)),
+    ...     delta=1e-5,
+    ...     noise=SecureNoise(),
+    ...     n_teachers=1000,
+    ...     key="documentation",
+    ... )
+    >>> labeler.ask(VoteCounts([[2, 998]], n_teachers=1000), [b"a public point"])
+    [Answer(label=1)]
+    """
+
+    def __init__(
+        self,
+        mechanism: VoteMechanism,
+        ledger: Ledger,
+        *,
+        delta: float,
+        noise: NoiseSource,
+        n_teachers: int,
+        key: bytes | str,
+    ) -> None:
+        if not noise.secure and not ledger.allow_insecure:
+            raise LedgerError(INSECURE_REFUSED)
+        self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
+        self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
+        self._lock = threading.Lock()
+        self._plan = mechanism.plan(delta, n_teachers=n_teachers)
+        self._plan_id = ledger.open_plan(self._plan, key)
+        self._renew()
+
+    @property
+    def plan(self) -> Plan:
+        """What may be released at most, and the guarantee for all of it."""
+        return self._plan
+
+    @property
+    def plan_id(self) -> PlanId:
+        """The plan's number on the ledger."""
+        return self._plan_id
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account it spends from."""
+        return self._ledger
+
+    def ask(self, counts: VoteCounts | CountVotes, questions: Sequence[bytes]) -> list[Answer]:
+        """Answer questions; those answered before get the same answer, at no cost.
+
+        Parameters
+        ----------
+        counts : VoteCounts, or a function from positions to VoteCounts
+            The votes on each question, one row each; or a function that counts the votes on the
+            questions at some positions, called once for those that have no answer yet. Private.
+        questions : sequence of bytes
+            Public names of the questions, such as ``question_key`` of each point: the same point
+            must have the same name.
+
+        Returns
+        -------
+        list of Answer
+            Public, and recorded. Shorter than asked when the run stopped on the way.
+
+        Raises
+        ------
+        BudgetExceeded
+            When the plan has no room; nothing was drawn.
+        LedgerUnavailable
+            When the answers could not be recorded; none was released.
+        """
+        questions = list(questions)
+        known = self._ledger.recorded(self._plan_id, questions)
+        missing = _first_positions(questions, known)
+        votes, row_of = self._count(counts, missing, len(questions))
+        if not missing:
+            return [replace(known[question], cost=()) for question in questions]
+        with self._lock:
+            if os.getpid() != self._pid:
+                # Two processes must not share a live threshold: the child starts its own.
+                self._renew()
+            release = _Release(self, votes, row_of)
+            return self._ledger.answer(self._plan_id, questions, release)
+
+    def _count(
+        self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int
+    ) -> tuple[VoteCounts | None, Mapping[int, int]]:
+        """Return votes, and the row of each position in them."""
+        if isinstance(counts, VoteCounts):
+            self._check(counts, asked)
+            return counts, {position: position for position in missing}
+        if not missing:
+            return None, {}
+        votes = counts(missing)
+        self._check(votes, len(missing))
+        return votes, {position: row for row, position in enumerate(missing)}
+
+    def _check(self, counts: VoteCounts, rows: int) -> None:
+        _validate.instance(VoteCounts, counts=counts)
+        if counts.n_questions != rows:
+            raise InvalidArgument(
+                f"`counts` must have one row per question, {rows}, got {counts.n_questions}."
+            )
+        if counts.n_teachers != self._n_teachers:
+            raise InvalidArgument(
+                f"`counts` must be of {self._n_teachers} teachers, as planned, "
+                f"got {counts.n_teachers}."
+            )
+
+    def _renew(self) -> None:
+        self._pid = os.getpid()
+        self._run = self._mechanism.start(noise=self._noise)
+
+    @property
+    def run(self) -> Run:
+        """The run that is drawn from at present; replaced after a failure to record."""
+        return self._run
+
+    def _abandon(self) -> None:
+        """Drop the run; the ledger, not the run, knows what the plan has left."""
+        self._run.abandon()
+        self._renew()
+
+    def __repr__(self) -> str:
+        return f"Labeler({self._mechanism!r}, {self._ledger!r})"
+
+
+def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) -> list[int]:
+    """Return where each question that has no answer is asked first."""
+    first: dict[bytes, int] = {}
+    for position, question in enumerate(questions):
+        if question not in known:
+            first.setdefault(question, position)
+    return list(first.values())
+
+
+class _Release:
+    """Draws from a labeler's run, within what the plan has left."""
+
+    def __init__(
+        self, labeler: Labeler, votes: VoteCounts | None, row_of: Mapping[int, int]
+    ) -> None:
+        self._labeler, self._votes, self._row_of = labeler, votes, row_of
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        run = self._labeler.run
+        full, single = run.most_it_can_cost(questions), run.most_it_can_cost(1)
+        if within(full, room) or isinstance(run, PaidPerAnswer):
+            return full
+        if not within(single, room):
+            return single
+        # Such a run may stop on the way: it is drawn from step by step and stays within the room.
+        return {event: min(times, room.get(event, 0)) for event, times in full.items()}
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        run = self._labeler.run
+        if self._votes is None:
+            return []
+        votes = self._votes[[self._row_of[position] for position in new]]
+        if within(run.most_it_can_cost(len(new)), room):
+            return run.release(votes)
+        return _release_one_by_one(run, votes, room)
+
+    def abandon(self) -> None:
+        self._labeler._abandon()
+
+
+def _release_one_by_one(run: Run, votes: VoteCounts, room: Mapping[Event, int]) -> list[Answer]:
+    answers: list[Answer] = []
+    left = Counter(dict(room))
+    for row in range(len(votes)):
+        if not within(run.most_it_can_cost(1), left):
+            break
+        drawn = run.release(votes[row : row + 1])
+        if not drawn:
+            break
+        answers += drawn
+        left.subtract(event for answer in drawn for event in answer.cost)
+    return answers

@@ -1,0 +1,55 @@
+"""Public names of questions: the same point has the same name, wherever it is asked."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.errors import InvalidArgument
+
+
+def question_key(point: ArrayLike) -> bytes:
+    """Return the name of a public point: a hash of its numbers, or of its text.
+
+    Numbers are compared as double-precision values, so 1 and 1.0 are the same point, and so are
+    zero and minus zero. The shape counts.
+
+    Parameters
+    ----------
+    point : array of numbers, or text
+        One point of the public pool. Public.
+
+    Returns
+    -------
+    bytes
+        32 bytes.
+
+    Examples
+    --------
+    >>> question_key([1, 2]) == question_key([1.0, 2.0])
+    True
+    >>> question_key([1, 2]) == question_key([2, 1])
+    False
+    """
+    if isinstance(point, str):
+        return hashlib.sha256(b"text:" + point.encode()).digest()
+    try:
+        numbers = np.asarray(point, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument("`point` must be numbers or text.") from None
+    # Adding zero makes minus zero plain; every not-a-number becomes the same one.
+    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
+    return hashlib.sha256(f"{plain.shape}:".encode() + plain.tobytes()).digest()
+
+
+def question_keys(points: ArrayLike) -> list[bytes]:
+    """Return the name of every row of a table of points.
+
+    Examples
+    --------
+    >>> question_keys([[0.0, 1.0], [2.0, 3.0]]) == [question_key([0, 1]), question_key([2, 3])]
+    True
+    """
+    return [question_key(point) for point in np.asarray(points, dtype=np.float64)]

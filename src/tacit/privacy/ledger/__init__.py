@@ -1,0 +1,19 @@
+"""The account of a private data set: what was promised, what was released, and what is left."""
+
+from tacit.privacy.ledger.composition import Amount, Composition
+from tacit.privacy.ledger.memory import MemoryLedger
+from tacit.privacy.ledger.open import open_ledger
+from tacit.privacy.ledger.protocol import Head, Ledger, PlanId, Release
+from tacit.privacy.ledger.sqlite import SqliteLedger
+
+__all__ = [
+    "Amount",
+    "Composition",
+    "Head",
+    "Ledger",
+    "MemoryLedger",
+    "PlanId",
+    "Release",
+    "SqliteLedger",
+    "open_ledger",
+]

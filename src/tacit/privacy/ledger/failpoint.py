@@ -1,0 +1,31 @@
+"""Named moments in a ledger's work at which a test may step in.
+
+Inert: a point costs one comparison with None, and nothing outside Python (no environment variable,
+no file) can arm it. ``tacit.testing.failpoints`` does, for tests that stop a process there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+BEFORE_DRAW = "before-draw"
+AFTER_DRAW = "after-draw"
+AFTER_WRITE = "after-write"
+AFTER_COMMIT = "after-commit"
+
+POINTS = (BEFORE_DRAW, AFTER_DRAW, AFTER_WRITE, AFTER_COMMIT)
+
+_hook: Callable[[str], None] | None = None
+
+
+def failpoint(name: str) -> None:
+    """Let a test step in here."""
+    if _hook is not None:
+        _hook(name)
+
+
+def set_hook(hook: Callable[[str], None] | None) -> Callable[[str], None] | None:
+    """Call ``hook`` at every point from now on (none: let everything pass); return the last one."""
+    global _hook
+    before, _hook = _hook, hook
+    return before

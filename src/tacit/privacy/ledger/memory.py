@@ -1,0 +1,141 @@
+"""A ledger in memory: for notebooks, demonstrations and tests."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tacit.errors import LedgerError
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger.chain import HASH_SIZE, Kind, Row
+from tacit.privacy.ledger.composition import Composition
+from tacit.privacy.ledger.rows import RowLedger
+from tacit.privacy.ledger.store import Store
+
+_NOT_SHARED = (
+    "An in-memory ledger cannot be shared by parallel fits or other processes: each copy would "
+    "spend the whole budget again. Give `ledger=` a path instead, such as 'ledger.sqlite'."
+)
+
+
+class MemoryLedger(RowLedger):
+    """A ledger that lasts as long as the process. Safe to share between threads.
+
+    It keeps every promise of ``Ledger`` but one: what it recorded is forgotten when the process
+    ends, and the data set's budget with it. Use a path for anything that is released for good.
+
+    Parameters
+    ----------
+    budget : Budget
+        Lifetime budget of the data set.
+    composition : {"basic", "zcdp"}, default "basic"
+    allow_insecure : bool, default True
+        Whether answers from test noise may be recorded; they are marked in every case.
+
+    Examples
+    --------
+    >>> ledger = MemoryLedger(Budget(1.0, 1e-5))
+    >>> ledger.remaining()
+    Amount(epsilon=1.0, delta=1e-05, rho=None)
+    >>> ledger.head().seq
+    0
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        *,
+        composition: Composition | str = Composition.BASIC,
+        allow_insecure: bool = True,
+    ) -> None:
+        super().__init__(allow_insecure)
+        self._rows = _Rows()
+        self._lock = threading.RLock()
+        self._busy = False
+        self._pid = os.getpid()
+        with self._writing() as store:
+            self._created = self._create(store, budget, composition)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        self._refuse_other_process()
+        with self._lock:
+            yield self._rows
+
+    @contextmanager
+    def _writing(self) -> Iterator[Store]:
+        self._refuse_other_process()
+        with self._lock:
+            if self._busy:
+                raise LedgerError("A release must not use the ledger that records it.")
+            self._busy, kept = True, len(self._rows)
+            try:
+                yield self._rows
+            except BaseException:
+                self._rows.cut(kept)
+                raise
+            finally:
+                self._busy = False
+
+    def close(self) -> None:
+        """Nothing to let go of."""
+
+    def _refuse_other_process(self) -> None:
+        if os.getpid() != self._pid:
+            raise LedgerError(_NOT_SHARED)
+
+    def __reduce__(self) -> NoReturn:
+        raise LedgerError(_NOT_SHARED)
+
+    def __repr__(self) -> str:
+        return f"MemoryLedger(budget={self.budget}, composition='{self.composition}')"
+
+
+class _Rows:
+    """A list of rows, with an index from questions to answers."""
+
+    def __init__(self) -> None:
+        self._rows: list[Row] = []
+        self._answers: dict[tuple[int, bytes], Row] = {}
+        self._last: dict[int, Row] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def head(self) -> Row | None:
+        return self._rows[-1] if self._rows else None
+
+    def row(self, seq: int) -> Row | None:
+        return self._rows[seq] if 0 <= seq < len(self._rows) else None
+
+    def rows(self, kind: Kind | None = None) -> Iterator[Row]:
+        return (row for row in self._rows if kind is None or row.kind == kind)
+
+    def answer(self, plan: int, key: bytes) -> Row | None:
+        return self._answers.get((plan, key))
+
+    def last_answer(self, plan: int) -> Row | None:
+        return self._last.get(plan)
+
+    def append(self, rows: Sequence[Row]) -> None:
+        self._rows.extend(rows)
+        for row in rows:
+            self._index(row)
+
+    def cut(self, length: int) -> None:
+        """Take back every row from ``length`` on."""
+        if len(self._rows) == length:
+            return
+        del self._rows[length:]
+        self._answers.clear()
+        self._last.clear()
+        for row in self._rows:
+            self._index(row)
+
+    def _index(self, row: Row) -> None:
+        if row.kind == Kind.ANSWER:
+            self._answers[row.plan, row.body[:HASH_SIZE]] = row
+            self._last[row.plan] = row

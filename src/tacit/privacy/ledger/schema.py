@@ -1,0 +1,78 @@
+"""The SQLite schema of a ledger, step by step.
+
+A step and the record of it (``user_version``) share one transaction, so a file is always in one of
+the numbered states. Steps are only ever added, and none changes what a row says: rows keep the
+``format_version`` they were written in.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from tacit.errors import LedgerFormatError, LedgerUnavailable
+from tacit.privacy.ledger import words
+
+# "TACI" in the file's header tells a ledger from any other database.
+APPLICATION_ID = int.from_bytes(b"TACI")
+
+# Each step is a list of statements. The key of an answer is the first 32 bytes of its body: the
+# index reads it there, so that no second copy can disagree with the one that is chained.
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        """
+        CREATE TABLE ledger_row (
+            seq INTEGER PRIMARY KEY,
+            format_version INTEGER NOT NULL,
+            kind INTEGER NOT NULL,
+            plan INTEGER NOT NULL,
+            body BLOB NOT NULL,
+            hash BLOB NOT NULL
+        ) STRICT
+        """,
+        """
+        CREATE UNIQUE INDEX ledger_answer ON ledger_row (plan, substr(body, 1, 32))
+        WHERE kind = 2
+        """,
+        "CREATE INDEX ledger_last_answer ON ledger_row (plan, seq) WHERE kind = 2",
+        "CREATE INDEX ledger_kind ON ledger_row (kind, seq) WHERE kind < 2",
+    ),
+)
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = STEPS) -> None:
+    """Bring the schema up to date, inside the transaction that is open.
+
+    Raises
+    ------
+    LedgerFormatError
+        When the file is newer than these steps; it is left alone.
+    LedgerUnavailable
+        When it is a database of something else.
+    """
+    version = _number(connection, "user_version")
+    _refuse_others(connection, version)
+    if version > len(steps):
+        raise LedgerFormatError(words.newer_format(version, len(steps)))
+    if version == len(steps):
+        return
+    for step in steps[version:]:
+        for statement in step:
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {len(steps)}")
+
+
+def _refuse_others(connection: sqlite3.Connection, version: int) -> None:
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+    untouched = version == 0 and not tables
+    if not untouched and _number(connection, "application_id") != APPLICATION_ID:
+        raise LedgerUnavailable(
+            "The file is an SQLite database, but not a ledger; it was left alone. Choose a path of "
+            "its own for the ledger."
+        )
+
+
+def _number(connection: sqlite3.Connection, pragma: str) -> int:
+    (value,) = connection.execute(f"PRAGMA {pragma}").fetchone()
+    return int(value)

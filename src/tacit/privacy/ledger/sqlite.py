@@ -1,0 +1,215 @@
+"""A ledger in an SQLite file: the default for anything that lasts.
+
+Write-ahead logging with full synchronisation: a commit returns once it is on the disk. One writer
+at a time, over all threads and processes (``BEGIN IMMEDIATE``): what is left is read and spent in
+one transaction, so two processes never spend the same room.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
+from tacit.privacy.budget import Budget
+from tacit.privacy.ledger.chain import Kind, Row
+from tacit.privacy.ledger.composition import Composition
+from tacit.privacy.ledger.rows import RowLedger
+from tacit.privacy.ledger.schema import migrate
+from tacit.privacy.ledger.sqlite_file import SqliteFile
+from tacit.privacy.ledger.store import CommitUnclear, Store
+
+
+class SqliteLedger(RowLedger):
+    """A ledger kept in one SQLite file. Safe to share between threads and processes.
+
+    Parameters
+    ----------
+    path : str or path
+        Where the file is or shall be; its folder must exist and be on a local disk. A new file can
+        be read and written by its owner only.
+    budget : Budget, optional
+        Lifetime budget of the data set: needed to create a ledger, checked against the file's own
+        when one exists.
+    composition : {"basic", "zcdp"}, optional
+        As with ``budget``; "basic" for a new ledger.
+    allow_insecure : bool, default False
+        Whether answers from test noise may be recorded; they stay marked for good.
+    timeout : float, default 30
+        How many seconds to wait for another process that is writing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = SqliteLedger(Path(folder.name) / "ledger.sqlite", budget=Budget(1.0, 1e-5))
+    >>> ledger.remaining()
+    Amount(epsilon=1.0, delta=1e-05, rho=None)
+    >>> ledger.close()
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        budget: Budget | None = None,
+        composition: Composition | str | None = None,
+        allow_insecure: bool = False,
+        timeout: float = 30.0,
+    ) -> None:
+        super().__init__(allow_insecure)
+        self._timeout = timeout
+        self._file = SqliteFile(path, timeout=timeout, may_create=budget is not None)
+        with self._file.errors(), self._file.borrow() as connection:
+            self._start(connection, budget, composition)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is."""
+        return self._file.path
+
+    def _start(
+        self,
+        connection: sqlite3.Connection,
+        budget: Budget | None,
+        composition: Composition | str | None,
+    ) -> None:
+        # The schema and the first row come with one commit: a crash leaves a ledger or nothing.
+        with _transaction(connection, "IMMEDIATE", self._commit):
+            migrate(connection)
+            self._created = self._create(_SqliteRows(connection), budget, composition)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Store]:
+        with self._file.errors(), self._file.borrow() as connection:
+            with _transaction(connection, "DEFERRED", _end):
+                yield _SqliteRows(connection)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Store]:
+        with self._file.errors():
+            try:
+                with self._file.borrow() as connection:
+                    with _transaction(connection, "IMMEDIATE", self._commit):
+                        yield _SqliteRows(connection)
+            except CommitUnclear:
+                # What the connection believes is unclear too: the next one reads the file.
+                self._file.close()
+                raise
+
+    def _commit(self, connection: sqlite3.Connection) -> None:
+        try:
+            _end(connection)
+        except sqlite3.Error as error:
+            raise CommitUnclear from error
+
+    def _verify_store(self, store: Store) -> None:
+        assert isinstance(store, _SqliteRows)
+        if not store.intact():
+            raise LedgerCorrupt("The file is damaged: its pages or indexes do not agree.")
+
+    def close(self) -> None:
+        """Close the file; it is opened again when the ledger is next used."""
+        self._file.close()
+
+    def __reduce__(self) -> tuple[Callable[..., SqliteLedger], tuple[Any, ...]]:
+        settings = (str(self.path), self.ledger_id, self.allow_insecure, self._timeout)
+        return _reopen, settings
+
+    def __repr__(self) -> str:
+        return f"SqliteLedger({str(self.path)!r})"
+
+
+def _reopen(path: str, ledger_id: str, allow_insecure: bool, timeout: float) -> SqliteLedger:
+    # No budget is given: a file that has gone must not come back as a new ledger.
+    ledger = SqliteLedger(path, allow_insecure=allow_insecure, timeout=timeout)
+    if ledger.ledger_id != ledger_id:
+        ledger.close()
+        raise LedgerUnavailable(f"Another ledger has taken the place of {path!r}.")
+    return ledger
+
+
+@contextmanager
+def _transaction(
+    connection: sqlite3.Connection, mode: str, commit: Callable[[sqlite3.Connection], None]
+) -> Iterator[None]:
+    if connection.in_transaction:
+        raise LedgerError("A release must not use the ledger that records it.")
+    pid = os.getpid()
+    connection.execute(f"BEGIN {mode}")
+    try:
+        yield
+        if os.getpid() != pid:
+            raise LedgerUnavailable("A release must not fork and go on in the new process.")
+        commit(connection)
+    except BaseException:
+        # In a process forked meanwhile the transaction belongs to the parent: hands off.
+        if os.getpid() == pid:
+            _roll_back(connection)
+        raise
+
+
+def _end(connection: sqlite3.Connection) -> None:
+    connection.execute("COMMIT")
+
+
+def _roll_back(connection: sqlite3.Connection) -> None:
+    # SQLite rolls back by itself after some errors; a second one must not hide the first.
+    try:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+    except sqlite3.Error:
+        pass
+
+
+_COLUMNS = "seq, format_version, kind, plan, body, hash"
+
+
+class _SqliteRows:
+    """Rows seen through the transaction that is open on a connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def head(self) -> Row | None:
+        return self._one("ORDER BY seq DESC LIMIT 1")
+
+    def row(self, seq: int) -> Row | None:
+        return self._one("WHERE seq = ?", int(seq))
+
+    def rows(self, kind: Kind | None = None) -> Iterator[Row]:
+        # The number is part of the statement so that SQLite sees which partial index serves it.
+        where = "" if kind is None else f"WHERE kind = {int(kind)}"
+        return map(_row, self._select(f"{where} ORDER BY seq"))
+
+    def answer(self, plan: int, key: bytes) -> Row | None:
+        return self._one("WHERE kind = 2 AND plan = ? AND substr(body, 1, 32) = ?", plan, key)
+
+    def last_answer(self, plan: int) -> Row | None:
+        return self._one("WHERE kind = 2 AND plan = ? ORDER BY seq DESC LIMIT 1", plan)
+
+    def append(self, rows: Sequence[Row]) -> None:
+        self._connection.executemany(
+            f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
+            [(r.seq, r.format_version, r.kind, r.plan, r.body, r.hash) for r in rows],
+        )
+
+    def intact(self) -> bool:
+        found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        return bool(found == ("ok",))
+
+    def _one(self, rest: str, *values: object) -> Row | None:
+        found = self._select(rest, *values).fetchone()
+        return None if found is None else _row(found)
+
+    def _select(self, rest: str, *values: object) -> sqlite3.Cursor:
+        return self._connection.execute(f"SELECT {_COLUMNS} FROM ledger_row {rest}", values)
+
+
+def _row(found: tuple[Any, ...]) -> Row:
+    return Row(*found)
