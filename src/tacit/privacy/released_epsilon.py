@@ -151,7 +151,7 @@ def release_epsilon(
     # From here on only the two released integers and public settings are used.
     reach = math.sqrt(2.0 * math.log(2.0 / (1.0 - confidence)))
     scale = UNIT * multiplier * math.exp(step * (noisy_log + math.ceil(reach * log_sigma)))
-    worst = rule.worst_case_rdp(alpha) * counts.shape[0] + price
+    worst = rule.worst_case_rdp(alpha, counts.shape[1]) * counts.shape[0] + price
     added = float(conversion_term(np.array([alpha]), delta, Conversion.CURRENT)[0])
     low = UNIT * noisy_cost + price
     value, upper = min(max(low, price), worst), min(max(low + reach * scale, price), worst)

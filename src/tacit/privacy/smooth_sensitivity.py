@@ -29,9 +29,9 @@ from tacit.privacy.vote_tails import (
     Floats,
     Ints,
     VoteNoise,
+    answer_law,
     check_orders,
     check_votes,
-    log_difference_tail,
     log_pass_and_fail,
 )
 
@@ -50,7 +50,8 @@ class VoteRule:
     Parameters
     ----------
     sigma : float
-        Noise on each count of an answered query (discrete Gaussian).
+        Noise on each count of an answered query, or on one count in two classes (discrete
+        Gaussian, labels released: `GaussianVote` and `ConfidentVote`).
     threshold, sigma_threshold : float, optional
         Confident release: the test on the largest count. Both or neither.
     """
@@ -67,10 +68,10 @@ class VoteRule:
             finite(threshold=self.threshold)
             positive(sigma_threshold=self.sigma_threshold)
 
-    def worst_case_rdp(self, order: float) -> float:
+    def worst_case_rdp(self, order: float, classes: int) -> float:
         """Return the cost of one query at this order whatever the votes."""
         test = 0.0 if self.sigma_threshold is None else order / (2.0 * self.sigma_threshold**2)
-        return test + order / self.sigma**2
+        return test + order / (self.sigma**2 * (2.0 if classes == 2 else 1.0))
 
 
 def smooth_sensitivity(
@@ -107,12 +108,12 @@ def cost_table(rule: VoteRule, teachers: int, classes: int, order: float) -> Int
     The entry bounds the divergence in both directions between any histogram with these two largest
     counts and any neighbour. It depends on public settings only.
     """
-    if rule.worst_case_rdp(order) > 2.0**20:
+    if rule.worst_case_rdp(order, classes) > 2.0**20:
         raise InvalidArgument(f"`order` must leave the worst case below 2**20, got {order!r}.")
     first, second = np.nonzero(_possible(teachers, classes))
     orders = np.array([order])
-    log_q = _largest_log_q(rule.sigma, teachers, classes, first, second)
-    cost = likely_outcome_rdp(log_q, 1.0 / rule.sigma**2, orders)
+    tail, rate = answer_law(rule.sigma, teachers, classes, VoteNoise.DISCRETE)
+    cost = likely_outcome_rdp(_largest_log_q(tail, classes, first, second), rate, orders)
     if rule.threshold is not None and rule.sigma_threshold is not None:
         tests = log_pass_and_fail(
             rule.threshold, rule.sigma_threshold, teachers, VoteNoise.DISCRETE
@@ -130,9 +131,9 @@ def _possible(teachers: int, classes: int) -> npt.NDArray[np.bool_]:
     return np.asarray((n2 <= n1) & (rest >= 0) & (rest <= (classes - 2) * n2))
 
 
-def _largest_log_q(sigma: float, teachers: int, classes: int, n1: Ints, n2: Ints) -> Floats:
+def _largest_log_q(tail: Floats, classes: int, n1: Ints, n2: Ints) -> Floats:
     """Largest union bound over histograms with top two counts n1, n2 (section 5)."""
-    tail = log_difference_tail(sigma, teachers, VoteNoise.DISCRETE)
+    teachers = tail.size - 1
     rest, size = teachers - n1 - n2, np.maximum(n2, 1)
     full, left = rest // size, rest % size
     empty = classes - 2 - full - (left > 0)

@@ -34,9 +34,9 @@ from tacit.privacy.vote_tails import (
     Floats,
     Ints,
     VoteNoise,
+    answer_law,
     check_orders,
     check_votes,
-    log_difference_tail,
     log_pass_and_fail,
 )
 
@@ -105,7 +105,7 @@ def log_error_probability(
     the discrete law, ties counted against the plurality.
     """
     counts = check_votes(votes)
-    return PrivateValue(_log_q(counts, positive(sigma=sigma), choice(VoteNoise, noise=noise)))
+    return PrivateValue(_log_q(counts, positive(sigma=sigma), choice(VoteNoise, noise=noise))[0])
 
 
 def argmax_rdp(
@@ -116,6 +116,8 @@ def argmax_rdp(
     noise: VoteNoise | str = VoteNoise.DISCRETE,
 ) -> PrivateValue[Floats]:
     """Return the Renyi cost, per order, of the noisy winners of all these votes.
+
+    Labels only: noisy counts or shares cost the worst case whatever the votes.
 
     Parameters
     ----------
@@ -129,7 +131,8 @@ def argmax_rdp(
     Returns
     -------
     PrivateValue of an array of shape (orders,)
-        At most ``queries * orders / sigma**2``, the cost whatever the votes.
+        At most the cost whatever the votes: per query ``orders / sigma**2``, or half of that for
+        discrete noise in two classes, where the library puts noise on one count only.
 
     Privacy
     -------
@@ -146,9 +149,9 @@ def argmax_rdp(
     """
     counts, alphas = check_votes(votes), check_orders(orders)
     sigma, law = positive(sigma=sigma), choice(VoteNoise, noise=noise)
-    log_q = _log_q(counts, sigma, law)
+    log_q, rate = _log_q(counts, sigma, law)
     parts = (log_q[i : i + _ROWS] for i in range(0, log_q.size, _ROWS))
-    return PrivateValue(_sum(likely_outcome_rdp(part, 1.0 / sigma**2, alphas) for part in parts))
+    return PrivateValue(_sum(likely_outcome_rdp(part, rate, alphas) for part in parts))
 
 
 def confident_rdp(
@@ -194,11 +197,11 @@ def confident_rdp(
     counts, alphas = check_votes(votes), check_orders(orders)
     law, kind = choice(VoteNoise, noise=noise), choice(ConfidentCost, cost=cost)
     sigma1, sigma2 = positive(sigma_threshold=sigma_threshold), positive(sigma_argmax=sigma_argmax)
-    log_q, top = _log_q(counts, sigma2, law), counts.max(axis=1)
+    (log_q, rate), top = _log_q(counts, sigma2, law), counts.max(axis=1)
     tests = log_pass_and_fail(finite(threshold=threshold), sigma1, int(counts[0].sum()), law)
 
     def part(rows: slice) -> Floats:
-        answer = likely_outcome_rdp(log_q[rows], 1.0 / sigma2**2, alphas)
+        answer = likely_outcome_rdp(log_q[rows], rate, alphas)
         if kind is ConfidentCost.EXPECTED:
             return expected_rdp(top[rows], tests, sigma1, answer, alphas)
         return two_step_rdp(top[rows], tests, sigma1, answer, alphas)
@@ -248,13 +251,16 @@ def conversion_term(orders: Floats, delta: float, rule: Conversion) -> Floats:
     return np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
 
 
-def _log_q(counts: Ints, sigma: float, law: VoteNoise) -> Floats:
+def _log_q(counts: Ints, sigma: float, law: VoteNoise) -> tuple[Floats, float]:
+    """Return the log of the union bound on q, and the rate of the worst case."""
+    classes = counts.shape[1]
     winner = counts.argmax(axis=1)
     gaps = np.take_along_axis(counts, winner[:, None], axis=1) - counts
-    tails = log_difference_tail(sigma, int(counts[0].sum()), law)[gaps]
+    table, rate = answer_law(sigma, int(counts[0].sum()), classes, law)
+    tails = table[gaps]
     np.put_along_axis(tails, winner[:, None], -np.inf, axis=1)
-    capped = np.minimum(np.logaddexp.reduce(tails, axis=1), math.log1p(-1.0 / counts.shape[1]))
-    return np.asarray(capped, dtype=np.float64)
+    capped = np.minimum(np.logaddexp.reduce(tails, axis=1), math.log1p(-1.0 / classes))
+    return np.asarray(capped, dtype=np.float64), rate
 
 
 def _sum(parts: Iterable[Floats]) -> Floats:

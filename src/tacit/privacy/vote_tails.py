@@ -104,6 +104,19 @@ def log_difference_tail(sigma: float, largest: int, noise: VoteNoise) -> Floats:
     return _padded(_suffix_logsumexp(log_pmf, rest)[: largest + 1])
 
 
+def answer_law(sigma: float, teachers: int, classes: int, noise: VoteNoise) -> tuple[Floats, float]:
+    """Return how a label can go wrong: ``log P[a class g votes behind wins]``, and the RDP rate.
+
+    The release costs ``rate * order`` whatever the votes. In two classes the library puts discrete
+    noise Z on one count only: the winner changes when ``2 Z`` makes up the gap, and one moved vote
+    moves one count. Otherwise every count has its own noise.
+    """
+    if classes == 2 and noise is VoteNoise.DISCRETE:
+        tail = _padded(_log_single_tail(sigma, (teachers + 1) // 2 + 1))
+        return tail[(np.arange(teachers + 1) + 1) // 2], 1.0 / (2.0 * sigma**2)
+    return log_difference_tail(sigma, teachers, noise), 1.0 / sigma**2
+
+
 def log_pass_and_fail(threshold: float, sigma: float, teachers: int, noise: VoteNoise) -> Floats:
     """Return ``log P[m + Z >= threshold]`` and ``log P[m + Z < threshold]`` for every count m.
 
