@@ -110,7 +110,7 @@ class Odometer:
 
     One filter for every level ``rho_0 2^k``, each with its own part of delta,
     ``delta / ((k+1)(k+2))``: all of them hold together, so the one that covers the present total
-    does, whenever it is read [RRUV16, section 5; LSW22 for zCDP].
+    does, whenever it is read [RRUV16, section 5; L21 for Renyi].
 
     Examples
     --------

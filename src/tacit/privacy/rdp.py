@@ -23,7 +23,7 @@ ORDERS: FloatArray = np.unique(
 
 
 class RenyiAccountant(_Base):
-    """Adds up Renyi curves [Mironov17, Proposition 1] over a fixed set of orders.
+    """Adds up Renyi curves [M17, Proposition 1] over a fixed set of orders.
 
     Parameters
     ----------
