@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
 import tacit
 
 project = "tacit"
@@ -35,3 +42,26 @@ napoleon_use_rtype = False
 
 # The tests run the examples in docstrings. Pages mark theirs with the doctest directive.
 doctest_test_doctest_blocks = ""
+
+
+class Modules(SphinxDirective):
+    """``.. modules:: tacit.privacy``: every public module below a package."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the parsed ``automodule`` of each."""
+        package = importlib.import_module(self.arguments[0])
+        found = pkgutil.walk_packages(package.__path__, package.__name__ + ".")
+        lines: list[str] = []
+        for module in sorted(found, key=lambda module: module.name):
+            if any(part.startswith("_") for part in module.name.split(".")):
+                continue
+            lines += [module.name, "-" * len(module.name), "", f".. automodule:: {module.name}"]
+            lines += ["   :no-members:", ""] if module.ispkg else [""]
+        return self.parse_text_to_nodes("\n".join(lines), allow_section_headings=True)
+
+
+def setup(app: Sphinx) -> None:
+    """Register the directive used by the reference pages."""
+    app.add_directive("modules", Modules)

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build both archives from a copy of the sources, without a network."""
     copy = tmp_path_factory.mktemp("checkout")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, copy)
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in ("src", "tests"):
