@@ -92,6 +92,12 @@ def test_a_contribution_that_is_not_finite_counts_as_zero(bad):
     assert clip_to_grid(np.array([[bad, 0.5], [0.5, 0.5]]), 1.0, 10).tolist() == [[0, 0], [5, 5]]
 
 
+def test_a_longer_float_that_overflows_counts_as_zero():
+    huge = np.array([[np.longdouble("1e4000")], [np.longdouble(1)]])
+    mean = ClippedMean(1.0, 1.0, 1, 2, levels=10)
+    assert mean.release(huge, noise=ScriptedNoise(gaussian=[0])).values == (10,)
+
+
 # ---- the price ---------------------------------------------------------------------------------
 
 

@@ -141,7 +141,18 @@ def test_a_selection_tells_its_cost_and_its_noise():
 
 @pytest.mark.parametrize("draw", [exponential_mechanism, permute_and_flip])
 @pytest.mark.parametrize(
-    "scores", [[], [1.5, 9876.0], [[1, 2]], ["9876"], [math.nan], None, [[1], [2, 3]], [True]]
+    "scores",
+    [
+        [],
+        [1.5, 9876.0],
+        [[1, 2]],
+        ["9876"],
+        [math.nan],
+        None,
+        [[1], [2, 3]],
+        [True],
+        np.array([1], np.uint64),
+    ],
 )
 def test_bad_scores_are_refused_without_showing_them(draw, scores):
     with pytest.raises(InvalidArgument) as refusal:

@@ -223,4 +223,5 @@ def _checked(contributions: ArrayLike, shape: tuple[int, int]) -> NDArray[np.flo
         raise InvalidArgument(
             f"`contributions` must have shape {shape} (teachers, coordinates), got {table.shape}."
         )
-    return table.astype(np.float64)
+    with np.errstate(all="ignore"):  # longer floats may overflow here: they count as zero later
+        return table.astype(np.float64)

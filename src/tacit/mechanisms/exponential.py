@@ -103,14 +103,19 @@ def permute_and_flip(scores: ArrayLike, *, epsilon: float, noise: NoiseSource) -
 
 
 def _checked_scores(scores: ArrayLike) -> IntArray:
-    """Return the scores as int64; only their type and shape are looked at, both public."""
+    """Return the scores as int64; only their type and shape are looked at, both public.
+
+    Unsigned 64-bit integers are refused: past 2**63 they would wrap, and neighbours could differ
+    by far more than 1.
+    """
     try:
         table = np.asarray(scores)
     except (TypeError, ValueError):
         table = np.empty(0, dtype=object)
-    if table.dtype.kind not in "iu" or table.ndim != 1 or table.size == 0:
+    whole = table.dtype.kind in "iu" and np.can_cast(table.dtype, np.int64)
+    if not whole or table.ndim != 1 or table.size == 0:
         raise InvalidArgument(
-            "`scores` must be one integer per candidate, in a one-dimensional array."
+            "`scores` must be one signed integer per candidate, in a one-dimensional array."
         )
     return table.astype(np.int64)
 
