@@ -83,8 +83,8 @@ class Labeler(Uncopyable):
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
         self._lock = threading.Lock()
-        self._plan = mechanism.plan(delta, n_teachers=n_teachers)
-        self._plan_id = ledger.open_plan(self._plan, key)
+        self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
+        self._plan = ledger.plan(self._plan_id)
         self._renew()
 
     @property

@@ -7,10 +7,12 @@ kind of ledger brings a store and two kinds of transaction, and inherits the con
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
@@ -374,7 +376,15 @@ class _Attempt:
 
 
 def _same_plan(found: Plan, plan: Plan, seq: int) -> PlanId:
-    if found.to_json() != plan.to_json():
+    # The price is computed, and its last digits may differ between machines and versions. The
+    # recorded one stands.
+    close = math.isclose(found.guarantee.epsilon, plan.guarantee.epsilon, rel_tol=1e-6)
+    alike = replace(
+        plan,
+        guarantee=Budget(found.guarantee.epsilon, plan.guarantee.delta),
+        accountant=found.accountant,
+    )
+    if not (close and alike == found):
         raise InvalidArgument(
             f"`key` already belongs to another plan of this ledger (of {found.mechanism}). Use a "
             "new key for a new plan, or the same settings to resume the old one."

@@ -74,6 +74,11 @@ class SqliteFile:
             if connection is not None:
                 connection.close()
 
+    def __del__(self) -> None:
+        # A file that could not even be opened has no connection to close.
+        if getattr(self, "_connection", None) is not None:
+            self.close()
+
     @contextmanager
     def errors(self) -> Iterator[None]:
         """Turn SQLite's errors into one clear error of ours."""

@@ -1,0 +1,53 @@
+"""Step in at a named moment of a ledger's work: to stop the process there, or to raise.
+
+The points are those of ``tacit.privacy.ledger.failpoint``. Nothing but a call from Python arms one.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+from tacit import _validate
+from tacit.privacy.ledger.failpoint import POINTS, set_hook
+
+__all__ = ["POINTS", "at", "die"]
+
+
+@contextmanager
+def at(point: str, action: Callable[[], None], *, skip: int = 0) -> Iterator[None]:
+    """Run ``action`` when the point is reached for the ``skip + 1``-th time.
+
+    Examples
+    --------
+    >>> from tacit.privacy.ledger.failpoint import failpoint
+    >>> with at("after-write", lambda: print("reached"), skip=1):
+    ...     failpoint("after-write")
+    ...     failpoint("after-commit")
+    ...     failpoint("after-write")
+    reached
+    """
+    _validate.one_of(POINTS, point=point)
+    passed = 0
+
+    def hook(name: str) -> None:
+        nonlocal passed
+        if name == point:
+            passed += 1
+            if passed == skip + 1:
+                action()
+
+    before = set_hook(hook)
+    try:
+        yield
+    finally:
+        set_hook(before)
+
+
+def die() -> NoReturn:
+    """Stop this process as a power cut would: no clean-up, no last words."""
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("a killed process does not go on")
