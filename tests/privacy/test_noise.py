@@ -180,8 +180,8 @@ def test_used_values_are_overwritten(counted):
     source = SecureNoise()
     handed_out = source.gaussian(5.0, 10)
     (block,) = source._blocks.values()
-    assert not block._values[:10].any()
-    assert block._values[10:].all()
+    assert not block._values[block.left :].any()
+    assert block._values[: block.left].all()
     assert handed_out.all()  # and the caller's copy is its own
 
 
@@ -277,6 +277,17 @@ def test_parent_and_child_draw_different_values():
 def test_a_child_forked_while_a_draw_is_under_way_can_still_draw():
     parent, child = run_fork(before="source._lock.acquire()", after="source._lock.release()")
     assert not set(parent) & set(child)
+
+
+def test_the_hook_run_after_a_fork_empties_every_source():
+    sources = [SecureNoise(), SecureNoise()]
+    for source in sources:
+        source.gaussian(WIDE, 1)
+    locks = [source._lock for source in sources]
+    noise_module._forget_in_child()
+    for source, lock in zip(sources, locks, strict=True):
+        assert not source._blocks
+        assert source._lock is not lock
 
 
 def test_a_fork_that_python_did_not_see_forgets_too():

@@ -9,6 +9,7 @@ either side of it must decide.
 from __future__ import annotations
 
 import decimal
+import itertools
 import math
 import time
 from fractions import Fraction
@@ -24,6 +25,7 @@ from tacit.privacy.noise import SecureNoise
 from tacit.privacy.selection import (
     _exp_bounds,
     _flip,
+    _interval_holding,
     _Uniform,
     _weighted,
     permute_and_flip,
@@ -218,6 +220,29 @@ def test_a_bucket_is_decided_rightly_however_close_to_its_border(power, sizes, b
                 source = Digits(number, length)
                 assert _weighted(powers, sizes, source) == expected(number)
                 assert source.asked <= 8 * max(length, 64)
+
+
+@given(
+    bounds=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 12)), min_size=1, max_size=4),
+    bits=st.integers(1, 12),
+    data=st.data(),
+)
+@settings(max_examples=400)
+def test_an_item_is_named_only_when_no_weights_within_bounds_say_otherwise(bounds, bits, data):
+    lows = [low for low, _ in bounds]
+    highs = [low + max(gap, 1) for low, gap in bounds]  # as from exp: never certain of zero
+    source = Digits(data.draw(st.integers(0, 2**bits - 1)), bits)
+    uniform = _Uniform(source)
+    uniform.value, uniform.bits = source.number, bits
+    found = _interval_holding(uniform, lows, highs)
+    if found is None:
+        return
+    ends = (Fraction(uniform.value, 2**bits), Fraction(uniform.value + 1, 2**bits))
+    for weights in itertools.product(*zip(lows, highs, strict=True)):
+        if sum(weights):
+            total = sum(weights)
+            assert Fraction(sum(weights[:found]), total) <= ends[0]
+            assert ends[1] <= Fraction(sum(weights[: found + 1]), total)
 
 
 def test_a_bit_source_stuck_at_a_border_asks_for_more_and_ends():

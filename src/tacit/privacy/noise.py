@@ -20,9 +20,8 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from enum import StrEnum
 from functools import lru_cache
-from typing import NoReturn, Protocol, runtime_checkable
+from typing import Literal, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,9 +93,7 @@ def checked_scale(**named: float) -> float:
     return value
 
 
-class _Kind(StrEnum):
-    GAUSSIAN = "gaussian"
-    LAPLACE = "laplace"
+_Kind = Literal["gaussian", "laplace"]
 
 
 class SecureNoise(Uncopyable):
@@ -150,7 +147,7 @@ class SecureNoise(Uncopyable):
         NoiseError
             When secure noise cannot be drawn.
         """
-        return self._draw(_Kind.GAUSSIAN, checked_scale(sigma=sigma), size)
+        return self._draw("gaussian", sigma, size)
 
     def laplace(self, scale: float, size: int) -> IntArray:
         """Return independent discrete Laplace integers.
@@ -167,7 +164,7 @@ class SecureNoise(Uncopyable):
         NoiseError
             When secure noise cannot be drawn.
         """
-        return self._draw(_Kind.LAPLACE, checked_scale(scale=scale), size)
+        return self._draw("laplace", scale, size)
 
     def bits(self, n: int) -> int:
         """Return ``n`` uniform bits as an integer, straight from the operating system.
@@ -188,16 +185,28 @@ class SecureNoise(Uncopyable):
         return "SecureNoise()"
 
     def _draw(self, kind: _Kind, scale: float, size: int) -> IntArray:
-        size = _validate.integer(0, size=size)
-        if size >= _LARGEST_BLOCK:
-            return _fresh(kind, scale, size)
         if os.getpid() != self._process:  # a fork that Python's own hooks did not see
             self._forget()
+        # The common case first: a law that was checked when its block was made. Checking
+        # it again would cost a third of what the draw does.
+        if type(scale) is float and type(size) is int and size > 0:
+            with self._lock:
+                block = self._blocks.get((kind, scale))
+                if block is not None and size <= block.left:
+                    return block.pop(size)
+        name = "sigma" if kind == "gaussian" else "scale"
+        return self._draw_checked(
+            kind, checked_scale(**{name: scale}), _validate.integer(0, size=size)
+        )
+
+    def _draw_checked(self, kind: _Kind, scale: float, size: int) -> IntArray:
+        if size >= _LARGEST_BLOCK:
+            return _fresh(kind, scale, size)
         with self._lock:
             return self._block(kind, scale).take(size)
 
     def _block(self, kind: _Kind, scale: float) -> _Block:
-        """Return the block of this law, forgetting the one unused longest when there are many."""
+        """Return the block of this law, forgetting the one refilled longest ago when many exist."""
         key = (kind, scale)
         block = self._blocks.get(key)
         if block is None:
@@ -217,32 +226,36 @@ class SecureNoise(Uncopyable):
 class _Block:
     """Values of one law drawn ahead; each is handed out once, then overwritten."""
 
-    __slots__ = ("_kind", "_next_size", "_scale", "_used", "_values")
+    __slots__ = ("_kind", "_next_size", "_scale", "_values", "left")
 
     def __init__(self, kind: _Kind, scale: float) -> None:
-        self._kind = kind
+        self._kind: _Kind = kind
         self._scale = scale
         self._values: IntArray = np.empty(0, dtype=np.int64)
-        self._used = 0
         self._next_size = _FIRST_BLOCK
+        self.left = 0  # values not handed out: the first so many
 
     def take(self, size: int) -> IntArray:
         """Return ``size`` values that were never handed out, drawing more when there are few."""
-        if size <= len(self._values) - self._used:
-            return self._pop(size)
+        if size <= self.left:
+            return self.pop(size)
         if size >= self._next_size:
             self._grow()
             return _fresh(self._kind, self._scale, size)
-        rest = self._pop(len(self._values) - self._used)
-        self._values, self._used = _fresh(self._kind, self._scale, self._next_size), 0
+        rest = self.pop(self.left)
+        self._values = _fresh(self._kind, self._scale, self._next_size)
+        self.left = len(self._values)
         self._grow()
-        return np.concatenate([rest, self._pop(size - len(rest))])
+        return np.concatenate([rest, self.pop(size - len(rest))])
 
-    def _pop(self, size: int) -> IntArray:
+    def pop(self, size: int) -> IntArray:
+        """Return the last ``size`` of the values left, which must be so many."""
+        end = self.left
         # Counted as used first: interrupted at any point, values are lost, never repeated or zero.
-        start, self._used = self._used, self._used + size
-        out = self._values[start : self._used].copy()
-        self._values[start : self._used] = 0
+        self.left = end - size
+        taken = self._values[end - size : end]
+        out = taken.copy()
+        taken.fill(0)
         return out
 
     def _grow(self) -> None:
@@ -277,7 +290,7 @@ def _sampler(kind: _Kind, scale: float) -> Callable[[list[int]], list[int]]:
     enable_features("contrib")
     space = vector_domain(atom_domain(T="i64"))
     measurement: Callable[[list[int]], list[int]]
-    if kind is _Kind.GAUSSIAN:
+    if kind == "gaussian":
         measurement = make_gaussian(space, l2_distance(T=float), scale)
     else:
         measurement = make_laplace(space, l1_distance(T=float), scale)
