@@ -4,7 +4,7 @@ Question: what does drawing through ``SecureNoise`` cost over one call of OpenDP
 Look at ``ratio``: 1.2 is the limit for vectors, for requests of ten and for single draws, the last
 two served from blocks; ``met`` says which kept it at every size. A single draw pays 1 to 2
 microseconds of Python on top of its value, which is more than a fifth of a Laplace value. Ways
-alternate and ratios are medians over rounds, so that a slow spell of the machine falls on all alike.
+alternate and ratios are medians over rounds, so that a slow spell of the machine hits all alike.
 
     python benchmarks/bench_noise.py            # about two minutes; writes results/bench_noise.json
     python benchmarks/bench_noise.py --quick    # a few seconds; writes nothing
