@@ -33,6 +33,9 @@ html_show_sourcelink = False
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
+# Attributes of different classes share names; a plain name in a docstring is not a link to one.
+suppress_warnings = ["ref.python"]
+
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
