@@ -26,6 +26,9 @@ BUDGET = Budget(100.0, 1e-3)
 SPARSE = SparseVote(scale=4.0, threshold=200.0, cutoff=4)
 CLEAR, TIE = [10, 990], [500, 500]
 
+# Python warns of forks beside other threads; the test runner has some, and these children are safe.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 def make(mechanism: VoteMechanism, ledger: Ledger | None = None, key: str = "run") -> Labeler:
     return Labeler(

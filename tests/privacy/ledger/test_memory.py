@@ -12,6 +12,9 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger
 from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
+# Python warns of forks beside other threads; the test runner has some, and these children are safe.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 def test_it_cannot_be_sent_to_another_process() -> None:
     with pytest.raises(LedgerError, match="Give `ledger=` a path"):

@@ -28,6 +28,9 @@ from tacit.privacy.ledger.schema import STEPS, migrate
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
+# Python warns of forks beside other threads; the test runner has some, and these children are safe.
+pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -364,6 +367,16 @@ def test_an_unclear_plan_is_charged_once(path: Path, takes_effect: bool) -> None
         ledger.open_plan(plan_of(0.6), "a")
     ledger.open_plan(plan_of(0.6), "a")
     assert ledger.reserved().epsilon == 0.6
+
+
+def test_a_ledger_whose_creation_is_unclear_can_be_opened_again(path: Path) -> None:
+    class NeverCreated(Unclear):
+        armed = True
+        takes_effect = False
+
+    with pytest.raises(LedgerUnavailable, match="could not be written"):
+        NeverCreated(path, budget=BUDGET)
+    assert new(path).head().seq == 0
 
 
 @pytest.mark.parametrize("point", failpoints.POINTS)

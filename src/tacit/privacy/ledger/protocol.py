@@ -60,8 +60,8 @@ class Ledger(Protocol):
     refused. Answers are drawn, written and committed in one durable transaction, and leave only
     after it; a question that already has an answer gets that answer, at no cost.
 
-    ``MemoryLedger`` and ``SqliteLedger`` keep this contract; ``tacit.testing.check_ledger`` tests
-    it on any other implementation.
+    ``MemoryLedger`` and ``SqliteLedger`` keep this contract;
+    ``tacit.testing.ledger_contract.check_ledger`` tests it on any other implementation.
     """
 
     @property

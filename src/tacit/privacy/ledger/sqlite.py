@@ -65,8 +65,15 @@ class SqliteLedger(RowLedger):
         super().__init__(allow_insecure)
         self._timeout = timeout
         self._file = SqliteFile(path, timeout=timeout, may_create=budget is not None)
-        with self._file.errors(), self._file.borrow() as connection:
-            self._start(connection, budget, composition)
+        try:
+            with self._file.errors(), self._file.borrow() as connection:
+                self._start(connection, budget, composition)
+        except CommitUnclear as error:
+            self._file.close()
+            raise LedgerUnavailable(
+                f"The ledger {str(self.path)!r} could not be written. Check the disk (full? "
+                "read-only?), then open it again."
+            ) from error
 
     @property
     def path(self) -> Path:
