@@ -26,11 +26,10 @@ class Composition(StrEnum):
     """How plans on one ledger compose.
 
     ``basic``
-        Epsilons add up and deltas add up; a valid filter for plans chosen adaptively
-        [RRUV16, Theorem 3.6].
+        Epsilons add up and deltas add up; a valid filter for plans chosen adaptively [RRUV16].
     ``zcdp``
         Zero-concentrated prices add up, and so do failure probabilities; one conversion for all
-        [WRRW23, Theorem 1]. Several plans cost less together than under ``basic``.
+        [WRRW23]. Several plans cost less together than under ``basic``.
     """
 
     BASIC = "basic"
