@@ -36,7 +36,10 @@ def _refuse(name: str, rule: str, value: Any, hint: str = "") -> InvalidArgument
 def _real(name: str, value: Any, rule: str) -> float:
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise _refuse(name, rule, value)
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:  # an integer beyond the largest float
+        raise _refuse(name, rule, value) from None
 
 
 def positive(hint: str = "", **named: Any) -> float:

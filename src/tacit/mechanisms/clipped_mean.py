@@ -57,7 +57,7 @@ class ClippedMean(Mechanism):
 
     References
     ----------
-    [CKS20] Theorem 14.
+    [CKS20].
 
     Examples
     --------

@@ -114,7 +114,7 @@ class GaussianVote(VoteMechanism):
 
     References
     ----------
-    [LZCW21] Algorithm 1, Theorem 5; [CKS20] Theorem 14. Departure: integer noise.
+    [LZCW21] Algorithm 1, Theorem 5; [CKS20]. Departure: integer noise.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class LaplaceShift:
 
 @dataclass(frozen=True, slots=True)
 class RandomisedResponse:
-    """The worst of all ``epsilon``-pure mechanisms [KOV15, Theorem 3.4]."""
+    """The worst of all ``epsilon``-pure mechanisms [KOV15]."""
 
     epsilon: float
 
@@ -120,7 +120,7 @@ class GaussianCounts(Event):
 
     @property
     def rho(self) -> float:
-        """``moves / (2 sigma^2)`` [CKS20, Theorem 14]."""
+        """``moves / (2 sigma^2)`` [CKS20]."""
         return self.moves / (2 * self.sigma**2)
 
     def loss_factors(self) -> tuple[LossFactor, ...]:
@@ -167,7 +167,7 @@ class GaussianVector(Event):
 
     @property
     def rho(self) -> float:
-        """``sensitivity^2 / (2 sigma^2)`` [CKS20, Theorem 14]."""
+        """``sensitivity^2 / (2 sigma^2)`` [CKS20]."""
         return self.sensitivity**2 / (2 * self.sigma**2)
 
 
@@ -230,7 +230,7 @@ class ExponentialSelection(_PureEvent):
 
     @property
     def rho(self) -> float:
-        """``epsilon^2 / 8``: its loss stays in a range of width epsilon [CR21, Lemma 1]."""
+        """``epsilon^2 / 8``: its loss stays in a range of width epsilon [CR21]."""
         return self.epsilon**2 / 8
 
 

@@ -3,7 +3,7 @@
 Accountants price what was fixed beforehand. When the *next event itself* (its noise, its kind,
 whether there is one at all) depends on earlier answers, composition needs a filter: it admits an
 event only while the total stays within a limit fixed at the start. Filters run on zero-concentrated
-prices and a separate allowance for failures ([FZ21, Theorem 4.4]; [WRRW23, Theorem 1]); never on
+prices and a separate allowance for failures ([FZ21]; [WRRW23]); never on
 loss distributions, for which no such theorem holds.
 """
 
@@ -110,7 +110,7 @@ class Odometer:
 
     One filter for every level ``rho_0 2^k``, each with its own part of delta,
     ``delta / ((k+1)(k+2))``: all of them hold together, so the one that covers the present total
-    does, whenever it is read [RRUV16, section 5; L21 for Renyi].
+    does, whenever it is read [RRUV16; L21 for Renyi].
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 ``n`` adaptively chosen releases, each of an integer that moves by one, with noise of scale sigma:
 
-* continuous noise is exactly ``mu``-GDP with ``mu = sqrt(n)/sigma`` [DRS22, Corollary 3.3];
+* continuous noise is exactly ``mu``-GDP with ``mu = sqrt(n)/sigma`` [DRS22];
 * discrete noise has a loss that is linear in the *sum* of the n noises, so its exact delta is a
   difference of two tails of that sum. ``discrete_delta`` evaluates those tails with certified
   bounds. The proof is on the page ``docs/proofs/gaussian_accounting.md``; its steps are named here.

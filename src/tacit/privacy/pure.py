@@ -1,7 +1,7 @@
 """Exact composition of pure releases: every k releases of the same pure epsilon together.
 
 Randomised response is the worst of all pure mechanisms, also under adaptive composition
-[KOV15, Theorem 3.4], and k of them have a binomial loss, so delta(epsilon) is a finite sum.
+[KOV15], and k of them have a binomial loss, so delta(epsilon) is a finite sum.
 """
 
 from __future__ import annotations

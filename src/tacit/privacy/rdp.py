@@ -46,7 +46,7 @@ class RenyiAccountant(_Base):
         return total
 
     def epsilon(self, tally: Tally, delta: float) -> float:
-        """Return the converted epsilon [CKS20, Proposition 12], by ``dp_accounting``."""
+        """Return the converted epsilon [CKS20], by ``dp_accounting``."""
         checked = self._require(tally)
         if not checked:
             return 0.0

@@ -72,7 +72,7 @@ class Conversion(StrEnum):
     """How a Renyi curve becomes an epsilon."""
 
     CURRENT = "current"
-    """[CKS20] Proposition 12: ``rdp + log(1 - 1/a) - (log delta + log a) / (a - 1)``."""
+    """[CKS20]: ``rdp + log(1 - 1/a) - (log delta + log a) / (a - 1)``."""
     MIRONOV17 = "mironov17"
     """[M17] Proposition 3: ``rdp + log(1/delta) / (a - 1)``, as in the 2018 figures."""
 

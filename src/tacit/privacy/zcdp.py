@@ -18,7 +18,7 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
     """Return the smallest epsilon this conversion proves for a rho-zCDP release at ``delta``.
 
     ``epsilon = a rho + log(1/(a delta))/(a - 1) + log(1 - 1/a)`` holds for *every* order a > 1
-    [CKS20, Proposition 12 with the Renyi curve ``a rho``], so a numerical minimum over a is safe.
+    [CKS20], so a numerical minimum over a is safe.
 
     Examples
     --------

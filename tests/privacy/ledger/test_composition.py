@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 import pytest
@@ -11,7 +10,14 @@ from hypothesis import strategies as st
 
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import GaussianCounts, SparseInstance
-from tacit.privacy.ledger.composition import Composition, compose, fits, remaining
+from tacit.privacy.filter import PrivacyFilter
+from tacit.privacy.ledger.composition import (
+    FAILURE_SHARE,
+    Composition,
+    compose,
+    fits,
+    remaining,
+)
 from tacit.privacy.plan import Plan
 from tacit.privacy.zcdp import epsilon_from_rho
 
@@ -70,15 +76,24 @@ def test_concentrated_plans_are_converted_once() -> None:
     plans = [plan(1.0, 1e-5, times=10), plan(1.0, 1e-5, times=20)]
     total = compose(budget, Composition.ZCDP, plans)
     assert total.rho == pytest.approx(30 / 5000)
-    assert total.epsilon == pytest.approx(epsilon_from_rho(30 / 5000, 1e-5))
+    assert total.epsilon == pytest.approx(epsilon_from_rho(30 / 5000, 0.9e-5))
 
 
-def test_failures_come_out_of_delta_before_the_conversion() -> None:
-    sparse = Plan("sparse", ((SparseInstance(100.0, 1e-6), 5),), Budget(1.0, 1e-5), "test")
-    total = compose(Budget(1.0, 1e-5), Composition.ZCDP, [sparse])
-    assert total.epsilon == pytest.approx(epsilon_from_rho(sparse.rho, 5e-6))
-    assert compose(Budget(1.0, 4e-6), Composition.ZCDP, [sparse]).epsilon == math.inf
-    assert not fits(Budget(1.0, 4e-6), Composition.ZCDP, [sparse])
+def test_failures_have_a_limit_of_their_own_fixed_beforehand() -> None:
+    sparse = Plan("sparse", ((SparseInstance(100.0, 1e-7), 5),), Budget(1.0, 1e-5), "test")
+    assert fits(Budget(1.0, 1e-5), Composition.ZCDP, [sparse, sparse])
+    assert not fits(Budget(1.0, 1e-5), Composition.ZCDP, [sparse] * 3)
+    left = remaining(Budget(1.0, 1e-5), Composition.ZCDP, [sparse])
+    assert left.delta == pytest.approx(5e-7)
+
+
+def test_concentrated_plans_fill_what_the_filter_admits_and_no_more() -> None:
+    budget = Budget(1.0, 1e-5)
+    limit = PrivacyFilter(budget, failure_share=FAILURE_SHARE)
+    plans: list[Plan] = []
+    while fits(budget, Composition.ZCDP, [*plans, plan(1.0, 1e-5, times=10)]):
+        plans.append(plan(1.0, 1e-5, times=10))
+    assert sum(p.rho for p in plans) <= limit.rho_limit < sum(p.rho for p in plans) + plans[0].rho
 
 
 def test_nothing_costs_nothing() -> None:

@@ -22,13 +22,18 @@ from tacit.privacy.events import Event
 from tacit.privacy.plan import Plan
 
 
+FAILURE_SHARE = 0.1
+"""Part of a ``zcdp`` ledger's delta kept for plans that carry a failure of their own."""
+
+
 class Composition(StrEnum):
     """How plans on one ledger compose.
 
     ``basic``
         Epsilons add up and deltas add up; a valid filter for plans chosen adaptively [RRUV16].
     ``zcdp``
-        Zero-concentrated prices add up, and so do failure probabilities; one conversion for all
+        Zero-concentrated prices add up to a limit, and failure probabilities to a limit of their
+        own, both fixed by the budget alone (``FAILURE_SHARE``) as the filter's theorem needs
         [WRRW23]. Several plans cost less together than under ``basic``.
     """
 
@@ -75,15 +80,15 @@ def fits(budget: Budget, composition: Composition, plans: Sequence[Plan]) -> boo
         return _sum_fits([plan.guarantee.epsilon for plan in plans], budget.epsilon) and _sum_fits(
             [plan.guarantee.delta for plan in plans], budget.delta
         )
-    total = compose(budget, composition, plans)
-    return total.epsilon <= budget.epsilon
+    failures = _exact(plan.failure for plan in plans)
+    rho = _exact(plan.rho for plan in plans)
+    return failures <= _failure_limit(budget) and rho <= _rho_limit(budget)
 
 
 def compose(budget: Budget, composition: Composition, plans: Sequence[Plan]) -> Amount:
     """Return the guarantee of the plans together, rounded up.
 
-    Under ``zcdp`` it is stated at the budget's delta; epsilon is infinite when the plans' own
-    failure probabilities leave nothing of that delta for the conversion.
+    Under ``zcdp`` it is stated at the budget's delta.
     """
     if composition is Composition.BASIC:
         return Amount(
@@ -93,24 +98,23 @@ def compose(budget: Budget, composition: Composition, plans: Sequence[Plan]) -> 
     rho = _up(_exact(plan.rho for plan in plans))
     if not plans:
         return Amount(0.0, 0.0, 0.0)
-    return Amount(_epsilon(rho, _delta_left(budget, plans)), budget.delta, rho)
+    return Amount(_epsilon(rho, _conversion_delta(budget)), budget.delta, rho)
 
 
 def remaining(budget: Budget, composition: Composition, plans: Sequence[Plan]) -> Amount:
     """Return what a further plan may cost, rounded down.
 
-    Under ``zcdp`` epsilons do not subtract: ``rho`` is what is left for a plan that adds no
-    failure probability, and ``epsilon`` what that would be worth alone at the delta left.
+    Under ``zcdp`` epsilons do not subtract: ``rho`` is what is left, ``epsilon`` what that would
+    be worth alone, and ``delta`` what is left for plans that fail by themselves.
     """
     if composition is Composition.BASIC:
         return Amount(
             _down(Fraction(budget.epsilon) - _exact(p.guarantee.epsilon for p in plans)),
             _down(Fraction(budget.delta) - _exact(p.guarantee.delta for p in plans)),
         )
-    delta = _delta_left(budget, plans)
-    most = _largest_rho(budget.epsilon, delta)
-    rho = _down(Fraction(most) - _exact(plan.rho for plan in plans))
-    return Amount(_epsilon(rho, delta) if rho else 0.0, delta, rho)
+    rho = _down(_rho_limit(budget) - _exact(plan.rho for plan in plans))
+    failures = _down(_failure_limit(budget) - _exact(plan.failure for plan in plans))
+    return Amount(_epsilon(rho, _conversion_delta(budget)), failures, rho)
 
 
 def within(cost: Mapping[Event, int], room: Mapping[Event, int]) -> bool:
@@ -144,8 +148,21 @@ def _down(exact: Fraction) -> float:
     return number if Fraction(number) <= exact else math.nextafter(number, 0.0)
 
 
-def _delta_left(budget: Budget, plans: Iterable[Plan]) -> float:
-    return _down(Fraction(budget.delta) - _exact(plan.failure for plan in plans))
+def _failure_limit(budget: Budget) -> Fraction:
+    return Fraction(budget.delta) * Fraction(FAILURE_SHARE)
+
+
+def _conversion_delta(budget: Budget) -> float:
+    return _down(Fraction(budget.delta) - _failure_limit(budget))
+
+
+def _rho_limit(budget: Budget) -> Fraction:
+    delta = _conversion_delta(budget)
+    if delta <= 0:
+        return Fraction(0)
+    from tacit.privacy.zcdp import rho_for_budget
+
+    return Fraction(rho_for_budget(Budget(budget.epsilon, delta)))
 
 
 def _epsilon(rho: float, delta: float) -> float:
@@ -157,17 +174,3 @@ def _epsilon(rho: float, delta: float) -> float:
     from tacit.privacy.zcdp import epsilon_from_rho
 
     return epsilon_from_rho(rho, delta)
-
-
-def _largest_rho(epsilon: float, delta: float) -> float:
-    """Return a rho, within a billionth of the largest, that converts to at most epsilon."""
-    if delta <= 0:
-        return 0.0
-    low, high = 0.0, epsilon  # rho = epsilon converts to more than epsilon
-    while high - low > 1e-9 * high:
-        middle = (low + high) / 2
-        if _epsilon(middle, delta) <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
