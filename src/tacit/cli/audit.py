@@ -1,0 +1,136 @@
+"""``tacit audit``: measure the privacy of the shipped mechanisms on this machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command()
+@click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...")
+@click.option("--samples", default=10_000, show_default=True, type=click.IntRange(100),
+              help="Runs on each of two neighbouring inputs.")  # fmt: skip
+@click.option("--delta", type=float,
+              help="Price and measure at this delta [default: each example's own].")  # fmt: skip
+@click.option("--confidence", default=0.9999, show_default=True, type=float,
+              help="Chance that a measured bound is true.")  # fmt: skip
+@click.option("--jobs", default=-1, show_default=True, help="Processes; -1 uses all cores.")
+@click.option("--seed", type=click.IntRange(0),
+              help="Use seeded noise in place of secure noise, to repeat a run.")  # fmt: skip
+@click.option("--runs", default=0, show_default=True, type=click.IntRange(0),
+              help="Also put each mechanism through all checks with so many seeds.")  # fmt: skip
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path),
+              help="Write everything measured to this JSON file.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+def audit(
+    mechanisms: tuple[str, ...],
+    samples: int,
+    delta: float | None,
+    confidence: float,
+    jobs: int,
+    seed: int | None,
+    runs: int,
+    log: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Measure the privacy of the mechanisms and compare it with their price.
+
+    Every mechanism runs many times on two inputs that differ in one vote, near a tie and far from
+    it. The outputs force a lower bound on epsilon. It must stay below the price; how far below is
+    no finding: an audit can show that a mechanism leaks, never that it does not.
+
+    Without arguments all mechanisms are audited. Exit status 1 says that a bound is above its
+    price, or that a seeded run failed.
+
+    \b
+    Examples:
+      tacit audit                               all mechanisms, a few minutes
+      tacit audit sparse gaussian-label --samples 100000
+      tacit audit --runs 1000 --log audit.json  and a thousand seeded runs of every check
+    """
+    from tacit.testing.audits import audit_example, check_seeds
+    from tacit.testing.subjects import EXAMPLES, as_subject
+
+    names = list(mechanisms) or list(EXAMPLES)
+    for name in names:
+        as_subject(name)  # refuse unknown names before the work begins
+    show = not quiet and not as_json
+    if show:
+        click.echo(_HEADER)
+    found = []
+    for name in names:
+        for one in audit_example(
+            name, samples=samples, delta=delta, confidence=confidence, seed=seed, jobs=jobs,
+            progress=show,
+        ):  # fmt: skip
+            found.append(one)
+            if show:
+                click.echo(_line(one))
+    failed = check_seeds(range(runs), names, jobs=jobs, progress=show) if runs else []
+    report = _report(found, failed, runs, seed)
+    if log is not None:
+        log.write_text(json.dumps(report, indent=1) + "\n")
+    click.echo(json.dumps(report, indent=1) if as_json else _verdict(report))
+    if not report["passed"]:
+        raise SystemExit(1)
+
+
+_HEADER = f"{'mechanism':22} {'inputs':14} {'delta':>8} {'claimed':>8} {'measured':>9}  verdict"
+
+
+def _line(one: Any) -> str:
+    verdict = "below its price" if one.holds else "ABOVE ITS PRICE"
+    return (
+        f"{one.example:22} {one.inputs:14} {one.result.delta:8.2g} {one.claimed:8.3f} "
+        f"{one.result.epsilon_lower:9.3f}  {verdict}"
+    )
+
+
+def _report(found: list[Any], failed: list[Any], runs: int, seed: int | None) -> dict[str, Any]:
+    from tacit import __version__
+    from tacit.testing.evidence import FALSE_ALARM
+
+    rows = [
+        {
+            "mechanism": one.example,
+            "inputs": one.inputs,
+            "claimed_epsilon": one.claimed,
+            "measured_epsilon": one.result.epsilon_lower,
+            "delta": one.result.delta,
+            "confidence": one.result.confidence,
+            "samples": one.result.samples,
+            "holds": one.holds,
+        }
+        for one in found
+    ]
+    return {
+        "version": __version__,
+        "noise": "secure" if seed is None else f"seeded {seed}",
+        "audits": rows,
+        "seeded_runs": runs,
+        "seeds": [0, runs - 1] if runs else [],
+        "false_alarm_per_check": FALSE_ALARM,
+        "failed_runs": [
+            {"mechanism": run.example, "seed": run.seed, "problems": list(run.problems)}
+            for run in failed
+        ],
+        "passed": all(row["holds"] for row in rows) and not failed,
+    }
+
+
+def _verdict(report: dict[str, Any]) -> str:
+    above = sum(not row["holds"] for row in report["audits"])
+    lines = [f"{len(report['audits'])} audits, {above} above their price."]
+    if report["seeded_runs"]:
+        failed = len(report["failed_runs"])
+        lines.append(f"{report['seeded_runs']} seeded runs of every mechanism, {failed} failures.")
+    lines += [
+        f"  {run['mechanism']}, seed {run['seed']}: {run['problems'][0]}"
+        for run in report["failed_runs"]
+    ]
+    return "\n".join(lines)

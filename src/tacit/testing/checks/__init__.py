@@ -1,0 +1,1 @@
+"""The checks behind ``check_mechanism``, one module per question they ask."""

@@ -1,0 +1,232 @@
+"""What is checked: mechanisms with settings at which mistakes show, and standard votes.
+
+The noise is small (per answer epsilon is about 0.5 to 2) and so are the numbers of teachers: a
+mistake then moves probabilities by per cents, not by millionths. The votes are the same for every
+mechanism: near ties and far from them, on either side.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.errors import InvalidArgument
+from tacit.mechanisms import (
+    ClippedMean,
+    ConfidentVote,
+    ExponentialVote,
+    GaussianVote,
+    LaplaceVote,
+    Mechanism,
+    Selection,
+    SparseVote,
+    StableRelease,
+    StableVote,
+    VoteMechanism,
+    exponential,
+)
+from tacit.privacy.answer import Output
+from tacit.privacy.calibrate import Calibration
+from tacit.testing.oracles import Counts, noise_of
+
+__all__ = [
+    "EXAMPLES",
+    "SelectionSubject",
+    "Subject",
+    "all_rows",
+    "as_subject",
+    "enlarged",
+    "far_and_near",
+    "moved",
+    "neighbours",
+    "questionnaire",
+]
+
+Select = Callable[..., Selection]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A mechanism, the number of teachers that vote, and the delta at which a run is priced."""
+
+    mechanism: Mechanism
+    n_teachers: int = 20
+    delta: float = 1e-3
+
+
+@dataclass(frozen=True)
+class SelectionSubject:
+    """A function of ``tacit.mechanisms.exponential`` that selects by scores, and its epsilon."""
+
+    function: str
+    epsilon: float
+
+    @property
+    def select(self) -> Select:
+        """The function as it is now."""
+        found: Select = getattr(exponential, self.function)
+        return found
+
+
+EXAMPLES: dict[str, Subject | SelectionSubject] = {
+    "gaussian-label": Subject(GaussianVote(2.0, answers=6)),
+    "gaussian-share": Subject(GaussianVote(1.5, answers=6, output=Output.SHARE)),
+    "gaussian-label-price": Subject(GaussianVote(2.0, answers=6, calibration=Calibration.LABEL)),
+    "gaussian-odd": Subject(GaussianVote(6.5, answers=6), n_teachers=25),
+    "gaussian-3-label": Subject(GaussianVote(2.0, 3, answers=6)),
+    "gaussian-3-share": Subject(GaussianVote(2.5, 3, answers=6, output=Output.SHARE)),
+    "laplace-label": Subject(LaplaceVote(2.5, answers=6)),
+    "laplace-3-label": Subject(LaplaceVote(3.0, 3, answers=6)),
+    "laplace-3-share": Subject(LaplaceVote(2.0, 3, answers=6, output=Output.SHARE)),
+    "confident": Subject(ConfidentVote(13, 2.5, 1.5, 2, questions=6, answers=3)),
+    "confident-3": Subject(ConfidentVote(9.5, 2.0, 2.5, 3, questions=6)),
+    "exponential": Subject(ExponentialVote(0.8, answers=6)),
+    "exponential-3": Subject(ExponentialVote(1.2, 3, answers=6)),
+    "stable-vote": Subject(StableVote(1.5, 12, 2, answers=6), n_teachers=40, delta=2e-3),
+    "stable-vote-3": Subject(StableVote(2.0, 4, 3, answers=6), n_teachers=25, delta=0.4),
+    "stable-release": Subject(StableRelease(1.5, 12, releases=4), delta=2e-3),
+    "sparse": Subject(SparseVote(2.0, 30.0, cutoff=2), n_teachers=81, delta=2e-3),
+    "sparse-low": Subject(SparseVote(2.0, 7.0, cutoff=2), n_teachers=31, delta=0.4),
+    "sparse-3": Subject(SparseVote(1.5, 20.5, 3, n_classes=3), n_teachers=60, delta=5e-3),
+    "exponential-mechanism": SelectionSubject("exponential_mechanism", 1.0),
+    "permute-and-flip": SelectionSubject("permute_and_flip", 1.5),
+    "clipped-mean": Subject(ClippedMean(2.0, 9.0, 2, n_teachers=5, levels=8, releases=3), 5),
+}
+"""Every shipped mechanism, by the name ``tacit audit`` uses."""
+
+
+def as_subject(
+    subject: Subject | SelectionSubject | Mechanism | str,
+    n_teachers: int | None = None,
+    delta: float | None = None,
+) -> Subject | SelectionSubject:
+    """Return a subject from its name, from a mechanism, or as it is."""
+    if isinstance(subject, Subject | SelectionSubject):
+        return subject
+    if isinstance(subject, Mechanism):
+        return Subject(
+            subject,
+            n_teachers or _enough_teachers(subject),
+            delta if delta is not None else _enough_delta(subject),
+        )
+    if subject not in EXAMPLES:
+        raise InvalidArgument(f"`subject` must be one of {', '.join(EXAMPLES)}, got {subject!r}.")
+    return EXAMPLES[subject]
+
+
+def spread(mechanism: Mechanism) -> float:
+    """Return how far from a tie noise still matters: the largest scale the settings name."""
+    if isinstance(mechanism, ExponentialVote):
+        return 2 / mechanism.epsilon_per_answer
+    if isinstance(mechanism, VoteMechanism):
+        return max((scale for _, scale in noise_of(mechanism).values()), default=2.0)
+    return 1.0
+
+
+def _enough_teachers(mechanism: Mechanism) -> int:
+    if isinstance(mechanism, ClippedMean):
+        return mechanism.n_teachers
+    bar = 2 * getattr(mechanism, "threshold", 0)
+    return max(20, math.ceil(bar + 8 * spread(mechanism)))
+
+
+def _enough_delta(mechanism: Mechanism) -> float:
+    failure = sum(event.delta * most for event, most in mechanism.planned_events())
+    return min(0.99, 1.25 * failure + 1e-5)
+
+
+def enlarged(mechanism: Any, times: int) -> Any:
+    """Return the same mechanism, allowed so many more questions: only its allowance changes."""
+    allowances = [
+        name
+        for name in ("answers", "questions", "cutoff", "releases")
+        if isinstance(getattr(mechanism, name, None), int)
+    ]
+    return dataclasses.replace(
+        mechanism, **{name: times * getattr(mechanism, name) for name in allowances}
+    )
+
+
+# ---- votes -----------------------------------------------------------------------------------
+
+
+def all_rows(n_teachers: int, n_classes: int) -> Iterator[Counts]:
+    """Yield every vote that so many teachers can give."""
+    if n_classes == 1:
+        yield (n_teachers,)
+        return
+    for first in range(n_teachers + 1):
+        for rest in all_rows(n_teachers - first, n_classes - 1):
+            yield (first, *rest)
+
+
+def row_of_margin(n_teachers: int, n_classes: int, margin: int, top: int, second: int) -> Counts:
+    """Return votes where ``top`` leads ``second`` by about ``margin``, others sharing a fifth."""
+    margin = min(margin, n_teachers)
+    others = [c for c in range(n_classes) if c not in (top, second)]
+    spare = min(n_teachers - margin, n_teachers // 5) if others else 0
+    spare -= (n_teachers - margin - spare) % 2 if others else 0
+    row = [0] * n_classes
+    for place in range(max(spare, 0)):
+        row[others[place % len(others)]] += 1
+    left = n_teachers - sum(row)
+    row[second] = (left - margin) // 2
+    row[top] = left - row[second]
+    return tuple(row)
+
+
+def far_and_near(subject: Subject) -> list[Counts]:
+    """Return standard votes: ties, one and two votes off, around every threshold, unanimity."""
+    mechanism, teachers = subject.mechanism, subject.n_teachers
+    assert isinstance(mechanism, VoteMechanism)
+    bar = math.floor(getattr(mechanism, "threshold", 0))
+    scale = math.ceil(spread(mechanism))
+    margins = {0, 1, 2, 3, 4, scale, 2 * scale, 3 * scale, teachers}
+    if bar:
+        margins |= {2 * bar + shift for shift in range(-3, 5)}  # a distance is half a margin
+        margins |= {2 * bar - teachers + shift for shift in (-1, 0, 1)}  # a count near the bar
+    rows: dict[Counts, None] = {}
+    for margin in sorted(m for m in margins if 0 <= m <= teachers):
+        for top in range(mechanism.n_classes):
+            second = (top + 1) % mechanism.n_classes
+            rows[row_of_margin(teachers, mechanism.n_classes, margin, top, second)] = None
+    return list(rows)
+
+
+def questionnaire(subject: Subject) -> list[Counts]:
+    """Return the questions that are asked one after another: near ties and far from them."""
+    mechanism, teachers = subject.mechanism, subject.n_teachers
+    assert isinstance(mechanism, VoteMechanism)
+    classes, scale = mechanism.n_classes, spread(mechanism)
+    bar = math.floor(getattr(mechanism, "threshold", 0))
+    near_bar = 2 * bar + 2 if 2 * bar + 2 <= teachers else teachers - 2
+    if bar:  # two in a row near the bar: what one threshold decides hangs together
+        margins = [near_bar, near_bar - 2, 0, teachers, near_bar + 2]
+    else:
+        margins = [0, math.ceil(scale), teachers, math.ceil(1.5 * scale), 2]
+    tops = [1, 0, 1, classes - 1, 0]
+    return [
+        row_of_margin(teachers, classes, margin, top, (top + 1) % classes)
+        for margin, top in zip(margins, tops, strict=True)
+    ]
+
+
+def neighbours(counts: Counts) -> list[Counts]:
+    """Return every vote that one teacher's change of mind can give."""
+    return [
+        moved(counts, source, target)
+        for source in range(len(counts))
+        for target in range(len(counts))
+        if source != target and counts[source]
+    ]
+
+
+def moved(counts: Counts, source: int, target: int) -> Counts:
+    """Return the votes after one moved from class ``source`` to class ``target``."""
+    row = list(counts)
+    row[source] -= 1
+    row[target] += 1
+    return tuple(row)
