@@ -1,5 +1,22 @@
 """Private records to teachers' votes."""
 
+from tacit.teachers.diagnostics import Diagnostics
+from tacit.teachers.learner import check_learner
 from tacit.teachers.partition import Partition, equal_split, hash_split, votes_moved
+from tacit.teachers.teacher import Teacher, fit_teacher
+from tacit.teachers.train import train_and_count, train_teachers
+from tacit.teachers.vote import TeacherEnsemble
 
-__all__ = ["Partition", "equal_split", "hash_split", "votes_moved"]
+__all__ = [
+    "Diagnostics",
+    "Partition",
+    "Teacher",
+    "TeacherEnsemble",
+    "check_learner",
+    "equal_split",
+    "fit_teacher",
+    "hash_split",
+    "train_and_count",
+    "train_teachers",
+    "votes_moved",
+]

@@ -1,0 +1,185 @@
+"""One shard, one teacher, one vote: whatever happens."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit import _validate
+from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
+from tacit.teachers.learner import (
+    Recipe,
+    final_step,
+    given_labels,
+    read_votes,
+    recipe,
+)
+from tacit.teachers.quiet import Quiet
+from tacit.teachers.rows import n_rows, take
+
+# What a learner may raise. Not KeyboardInterrupt: that is the user's.
+_FAILURES = (Exception, SystemExit)
+
+
+class Teacher:
+    """A fitted learner that always votes. Private.
+
+    Parameters
+    ----------
+    classes : ClassList
+        Public.
+    model : object with ``predict``, or None
+        The fitted learner; None for a teacher that always votes for ``constant``. Private.
+    decode : array of int, optional
+        For a learner fitted with labels 0, 1, ...: the class position of each.
+    constant : int
+        Position of the class a teacher without a model votes for.
+
+    Privacy
+    -------
+    A point for which the model has no usable answer gets the vote of the fixed default class;
+    so does a whole batch on which it raised. Nothing tells this from a real vote but
+    ``events``, which is private.
+    """
+
+    __slots__ = ("classes", "constant", "decode", "events", "model")
+
+    def __init__(
+        self,
+        classes: ClassList,
+        model: Any = None,
+        *,
+        decode: IntArray | None = None,
+        constant: int = DEFAULT,
+    ) -> None:
+        self.classes, self.model, self.decode, self.constant = classes, model, decode, constant
+        self.events: Counter[str] = Counter()
+
+    def votes(self, X: Any) -> IntArray:
+        """Return the position in ``classes`` of the class voted for, one per point. Private."""
+        n_points = n_rows(X)
+        if self.model is None:
+            return np.full(n_points, self.constant, dtype=np.int64)
+        votes = None
+        try:
+            with Quiet():
+                votes = read_votes(self.model.predict(X), n_points, self.classes, self.decode)
+        except _FAILURES:
+            pass
+        if votes is None:
+            self.events["predict-failed"] += 1
+            return np.full(n_points, DEFAULT, dtype=np.int64)
+        unknown = votes == UNKNOWN
+        if unknown.any():
+            self.events["unknown-label"] += int(unknown.sum())
+            votes[unknown] = DEFAULT
+        return votes
+
+    def __repr__(self) -> str:
+        return "Teacher(<private>)"
+
+
+def fit_teacher(
+    learner: Any,
+    X_shard: Any,
+    y_shard: Any,
+    *,
+    classes: ArrayLike | Sequence[Any] | ClassList,
+    seed: int,
+) -> Teacher:
+    """Train one teacher on one shard.
+
+    Parameters
+    ----------
+    learner : object with ``fit`` and ``predict``
+        Copied, never changed. Try it with ``check_learner`` first.
+    X_shard : table
+        The shard's records. Private.
+    y_shard : sequence of labels
+        Their labels, of any type. Private.
+    classes : sequence of labels
+        Public.
+    seed : int
+        For every ``random_state`` the learner has, nested ones too. Public.
+
+    Returns
+    -------
+    Teacher
+
+    Privacy
+    -------
+    Nothing that depends on the records is raised, warned, printed or logged. Records whose label
+    is not in ``classes`` are left out. A shard without records gives a teacher that always votes
+    for the first class, a shard with one class one that always votes for it. So does, for the
+    first class, a learner that raises or whose coefficients are not finite.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> teacher = fit_teacher(LogisticRegression(), [[0.0], [1.0]], [0, 1], classes=[0, 1], seed=0)
+    >>> teacher
+    Teacher(<private>)
+    """
+    seed = _validate.integer(0, seed=seed)
+    classes = ClassList(classes)
+    with Quiet():
+        return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)
+
+
+def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
+    """Train one teacher, inside a ``Quiet`` context."""
+    positions = classes.positions(y_shard)
+    known = positions != UNKNOWN
+    dropped = len(known) - int(known.sum())
+    if dropped:
+        X_shard, positions = take(X_shard, np.flatnonzero(known)), positions[known]
+    teacher = _fitted(ready, X_shard, positions, classes, seed)
+    if dropped:
+        teacher.events["dropped-records"] += dropped
+    return teacher
+
+
+def _fitted(ready: Recipe, X: Any, positions: IntArray, classes: ClassList, seed: int) -> Teacher:
+    present = np.unique(positions)
+    if len(present) == 0:
+        return _constant(classes, DEFAULT, "empty")
+    if len(present) == 1:
+        return _constant(classes, int(present[0]), "one-class")
+    labels, decode = given_labels(positions, classes, contiguous=ready.contiguous)
+    model = ready.fresh(seed)
+    try:
+        model.fit(X, labels)
+        diverged = _diverged(model)
+    except _FAILURES:
+        return _constant(classes, DEFAULT, "fit-failed")
+    if diverged:
+        return _constant(classes, DEFAULT, "diverged")
+    return Teacher(classes, model, decode=decode)
+
+
+def _constant(classes: ClassList, position: int, event: str) -> Teacher:
+    teacher = Teacher(classes, constant=position)
+    teacher.events[event] += 1
+    return teacher
+
+
+def _diverged(model: Any) -> bool:
+    """Return whether a model has coefficients that are not finite: its scores mean nothing."""
+    last = final_step(model)
+    for name in ("coef_", "intercept_", "coefs_", "intercepts_"):
+        for array in _arrays(getattr(last, name, None)):
+            if array.dtype.kind == "f" and not np.isfinite(array).all():
+                return True
+    return False
+
+
+def _arrays(value: Any) -> list[Any]:
+    if isinstance(value, np.ndarray | np.generic | float):
+        return [np.asarray(value)]
+    if isinstance(value, list | tuple):
+        return [np.asarray(part) for part in value]
+    return []
