@@ -7,6 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from tacit.classifier import PATEClassifier as PATEClassifier
+    from tacit.datasets.records import PublicPool as PublicPool
+    from tacit.datasets.representation import PoolRepresentation as PoolRepresentation
     from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
     from tacit.mechanisms.confident import ConfidentVote as ConfidentVote
     from tacit.mechanisms.counts import VoteCounts as VoteCounts
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.budget import Neighbouring as Neighbouring
     from tacit.privacy.noise import SecureNoise as SecureNoise
+    from tacit.students.noise_aware import NoiseAwareStudent as NoiseAwareStudent
 
 # Read from here, without importing, when the package is built.
 __version__ = "0.1.0.dev0"
@@ -36,7 +40,11 @@ _HOMES = {
     "GaussianVote": "tacit.mechanisms.noisy_argmax",
     "LaplaceVote": "tacit.mechanisms.noisy_argmax",
     "Neighbouring": "tacit.privacy.budget",
+    "NoiseAwareStudent": "tacit.students.noise_aware",
     "Output": "tacit.privacy.answer",
+    "PATEClassifier": "tacit.classifier",
+    "PoolRepresentation": "tacit.datasets.representation",
+    "PublicPool": "tacit.datasets.records",
     "SecureNoise": "tacit.privacy.noise",
     "SparseVote": "tacit.mechanisms.sparse_vector",
     "StableRelease": "tacit.mechanisms.instability",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from tacit.errors import InvalidArgument
@@ -44,12 +46,21 @@ def question_key(point: ArrayLike) -> bytes:
     return hashlib.sha256(f"{plain.shape}:".encode() + plain.tobytes()).digest()
 
 
-def question_keys(points: ArrayLike) -> list[bytes]:
-    """Return the name of every row of a table of points.
+def question_keys(points: Any) -> list[bytes]:
+    """Return the name of every row of a table of points, or of every text of a list.
+
+    Data frames are named by the text of their values, sparse rows as the dense rows they stand for.
 
     Examples
     --------
     >>> question_keys([[0.0, 1.0], [2.0, 3.0]]) == [question_key([0, 1]), question_key([2, 3])]
     True
     """
+    if hasattr(points, "iloc"):
+        return [question_key(repr(row)) for row in points.itertuples(index=False, name=None)]
+    if sp.issparse(points):
+        table = points.tocsr()
+        return [question_key(table[row].toarray().ravel()) for row in range(table.shape[0])]
+    if len(points) and isinstance(points[0], str):
+        return [question_key(text) for text in points]
     return [question_key(point) for point in np.asarray(points, dtype=np.float64)]

@@ -24,7 +24,7 @@ from tacit.privacy.events import (
     LaplaceCounts,
 )
 from tacit.privacy.pld import LossAccountant
-from tacit.privacy.price import price
+from tacit.privacy.price import LARGEST_CONVOLVED_LOSS, price
 from tacit.privacy.rdp import RenyiAccountant
 from tacit.privacy.sparse import unstable_probability
 
@@ -139,7 +139,7 @@ def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
     _validate.positive_integer(answers=answers)
     _validate.positive_integer(moves=moves)
     scale = moves / _pure_share(budget, answers)
-    if budget.delta > 0:
+    if budget.delta > 0 and budget.epsilon <= LARGEST_CONVOLVED_LOSS / 4:
         accountant = LossAccountant()
 
         def fits(scale: float) -> bool:

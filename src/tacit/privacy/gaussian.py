@@ -24,6 +24,7 @@ _ROUNDING = 1e-12
 _SUM_DIRECTLY_BELOW = 200.0
 # Sub-Gaussian tails beyond this many standard deviations are below exp(-800) (step 3).
 _WINDOW = 40.0
+_LARGEST_EPSILON = 600.0
 
 
 def gdp_delta(epsilon: float, mu: float) -> float:
@@ -79,6 +80,8 @@ def discrete_delta(epsilon: float, sigma: float, shifts: int) -> float:
     _validate.non_negative(epsilon=epsilon)
     _validate.positive(sigma=sigma)
     _validate.positive_integer(shifts=shifts)
+    # delta falls with epsilon, so its value at a smaller epsilon bounds it; exp() must not overflow.
+    epsilon = min(epsilon, _LARGEST_EPSILON)
     deviation = sigma * math.sqrt(shifts)
     edge = math.floor(epsilon * sigma**2 - shifts / 2) + 1
     # The true edge maximises the difference, so a rounded edge's neighbours are tried too (step 2).

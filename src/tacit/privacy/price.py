@@ -22,6 +22,9 @@ from tacit.privacy.pld import LossAccountant
 from tacit.privacy.rdp import RenyiAccountant
 
 
+LARGEST_CONVOLVED_LOSS = 200.0
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """(epsilon, delta) of a tally, and the accountant whose proof it rests on."""
@@ -66,7 +69,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     ]
     if any(isinstance(event, GaussianLabel) for event in tally):
         quick.append(RenyiAccountant())
-    if any(isinstance(event, LaplaceCounts) for event in tally) and delta > 0:
+    if any(isinstance(event, LaplaceCounts) for event in tally) and _worth_convolving(tally, delta):
         quick.append(LossAccountant())
     best = _best(quick, tally, delta)
     if thorough or not math.isfinite(best.epsilon):
@@ -79,6 +82,12 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
             "and Gaussian noise has no epsilon at delta 0."
         )
     return best
+
+
+def _worth_convolving(tally: Tally, delta: float) -> bool:
+    # The grid of losses grows with the largest loss; beyond this the gain is nothing, the size huge.
+    largest = BasicAccountant().epsilon(tally, 0.0) if BasicAccountant().supports(tally) else 0.0
+    return delta > 0 and largest <= LARGEST_CONVOLVED_LOSS
 
 
 def _best(accountants: list[Accountant], tally: Tally, delta: float) -> Price:

@@ -113,7 +113,7 @@ def equal_split(
     shard_of_group = np.empty(n_groups, dtype=np.intp)
     for shard, part in enumerate(np.array_split(rng.permutation(n_groups), n_teachers)):
         shard_of_group[part] = shard
-    return _positions(shard_of_group[member], n_teachers)
+    return shard_positions(shard_of_group[member], n_teachers)
 
 
 def hash_split(ids: Iterable[bytes | str | int], n_teachers: int, key: bytes) -> IndexArray:
@@ -188,7 +188,8 @@ def _numbered(groups: ArrayLike, n_records: int) -> tuple[IndexArray, int]:
     return rank[inverse], len(first)
 
 
-def _positions(shard_of: IndexArray, n_teachers: int) -> list[IndexArray]:
+def shard_positions(shard_of: IndexArray, n_teachers: int) -> list[IndexArray]:
+    """Return the positions of the records of every shard, empty ones included."""
     order = np.argsort(shard_of, kind="stable")
     edges = np.searchsorted(shard_of[order], np.arange(1, n_teachers))
     return list(np.split(order, edges))

@@ -1,0 +1,243 @@
+"""Turn a classifier's settings into what is in force, from public facts alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.linear_model._base import LinearClassifierMixin
+from sklearn.pipeline import Pipeline
+
+from tacit import _validate
+from tacit.datasets.records import PublicPool
+from tacit.datasets.representation import PoolRepresentation
+from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.mechanisms import (
+    ConfidentVote,
+    ExponentialVote,
+    GaussianVote,
+    LaplaceVote,
+    SparseVote,
+)
+from tacit.mechanisms.base import VoteMechanism
+from tacit.privacy.answer import Output
+from tacit.privacy.budget import Budget, Neighbouring
+from tacit.privacy.noise import NoiseSource
+from tacit.theory.planner import questions_for, teachers_for
+
+NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """Settings in force. Public, but for ``people`` and ``hash_key``."""
+
+    learner: Any
+    n_teachers: int
+    n_questions: int
+    mechanism: VoteMechanism
+    neighbouring: Neighbouring
+    representation: Any
+    unit: str
+    assumptions: tuple[str, ...]
+    chosen: dict[str, Any]
+    people: Any
+    hash_key: bytes | None
+
+    def __repr__(self) -> str:
+        return f"Resolved({self.chosen})"
+
+
+def resolve(
+    settings: Any,
+    pool: PublicPool,
+    n_records: int,
+    groups: Any,
+    budget: Budget,
+    n_classes: int,
+    noise: NoiseSource,
+) -> Resolved:
+    """Return what is in force. Sees sizes, the pool and the budget; no label, no private value."""
+    neighbouring = _relation(settings, groups)
+    n_units = _units(groups, n_records, neighbouring)
+    n_teachers = _teachers(settings.n_teachers, n_units, neighbouring, budget)
+    output = _output(settings)
+    n_questions = _questions(settings.n_queries, pool, output)
+    mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
+    representation, spoken = _representation(settings, pool)
+    hashed = neighbouring is Neighbouring.ADD_REMOVE
+    return Resolved(
+        learner=settings.learner,
+        n_teachers=n_teachers,
+        n_questions=n_questions,
+        mechanism=mechanism,
+        neighbouring=neighbouring,
+        representation=representation,
+        unit="record" if groups is None else "person",
+        assumptions=_assumptions(settings, neighbouring, representation),
+        chosen={
+            "n_teachers": n_teachers,
+            "n_queries": n_questions,
+            "mechanism": repr(mechanism),
+            "release": output.value,
+            "representation": spoken,
+            "student": "NoiseAwareStudent" if settings.student is None else repr(settings.student),
+            "neighbouring": neighbouring.value,
+            "protect": settings.protect,
+            "refusals": settings.refusals,
+        },
+        people=groups,
+        # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
+        hash_key=noise.bits(256).to_bytes(32) if hashed else None,
+    )
+
+
+def _relation(settings: Any, groups: Any) -> Neighbouring:
+    _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
+    if settings.protect == "labels":
+        return Neighbouring.LABELS
+    relation = _validate.choice(Neighbouring, neighbouring=settings.neighbouring)
+    if relation is Neighbouring.LABELS:
+        raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
+    if relation is Neighbouring.ADD_REMOVE:
+        if groups is None:
+            raise InvalidArgument(
+                '`groups` must be given with neighbouring="add-remove": each record\'s or '
+                "person's own identifier decides its shard."
+            )
+        if settings.n_teachers == "auto":
+            raise InvalidArgument(
+                '`n_teachers` must be a number with neighbouring="add-remove", got "auto": '
+                "the number of records is private."
+            )
+    return relation
+
+
+def _units(groups: Any, n_records: int, neighbouring: Neighbouring) -> int:
+    if groups is None or neighbouring is Neighbouring.ADD_REMOVE:
+        return n_records
+    return len(np.unique(np.asarray(groups)))
+
+
+def _teachers(given: Any, n_units: int, neighbouring: Neighbouring, budget: Budget) -> int:
+    if isinstance(given, str):
+        _validate.one_of(("auto",), n_teachers=given)
+        if n_units < 2:
+            raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
+        return teachers_for(n_units, budget.epsilon)
+    number = _validate.positive_integer(n_teachers=given)
+    if neighbouring is not Neighbouring.ADD_REMOVE and number > n_units:
+        raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
+    return number
+
+
+def _output(settings: Any) -> Output:
+    release = _validate.one_of(("auto", "label", "share"), release=settings.release)
+    if isinstance(settings.mechanism, VoteMechanism):
+        if release not in ("auto", settings.mechanism.output.value):
+            raise InvalidArgument(
+                f"`release` is {release!r}, but the mechanism given releases "
+                f"{settings.mechanism.output.value!r}."
+            )
+        return settings.mechanism.output
+    name = _validate.one_of(NAMES, mechanism=settings.mechanism)
+    can_share = name in ("gaussian", "laplace")
+    if release == "share" and not can_share:
+        raise InvalidArgument(f'`release` "share" needs Gaussian or Laplace noise, not {name!r}.')
+    if release == "auto":
+        return Output.SHARE if can_share and settings.student is None else Output.LABEL
+    return Output(release)
+
+
+def _questions(given: Any, pool: PublicPool, output: Output) -> int:
+    if isinstance(given, str):
+        _validate.one_of(("auto",), n_queries=given)
+        return questions_for(pool.n_points, shares=output is Output.SHARE)
+    return min(_validate.positive_integer(n_queries=given), pool.n_points)
+
+
+def _mechanism(
+    settings: Any,
+    budget: Budget,
+    output: Output,
+    questions: int,
+    n_classes: int,
+    n_teachers: int,
+) -> VoteMechanism:
+    if isinstance(settings.mechanism, VoteMechanism):
+        given = settings.mechanism
+        if given.epsilon(budget.delta) > budget.epsilon:
+            raise BudgetExceeded(
+                f"The mechanism given costs epsilon {given.epsilon(budget.delta):.4g} at delta "
+                f"{budget.delta:g}, above the budget's {budget.epsilon:g}. Use more noise or "
+                "fewer answers, or raise the budget."
+            )
+        return given
+    match settings.mechanism:
+        case "gaussian":
+            return GaussianVote.for_budget(
+                budget, answers=questions, n_classes=n_classes, output=output
+            )
+        case "laplace":
+            return LaplaceVote.for_budget(
+                budget, answers=questions, n_classes=n_classes, output=output
+            )
+        case "confident":
+            return ConfidentVote.for_budget(
+                budget,
+                questions=questions,
+                answers=questions,
+                threshold=0.6 * n_teachers,
+                n_classes=n_classes,
+            )
+        case "exponential":
+            return ExponentialVote.for_budget(budget, answers=questions, n_classes=n_classes)
+        case _:
+            cutoff = max(1, round(0.1 * questions))
+            return SparseVote.for_budget(budget, cutoff=cutoff, n_classes=n_classes)
+
+
+def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
+    """Return a transformer fitted on the pool alone, and its name."""
+    given = settings.representation
+    if given is None:
+        return None, "none"
+    if not isinstance(given, str):
+        return clone(given).fit(pool.points), repr(given)
+    _validate.one_of(("auto",), representation=given)
+    if not _linear(settings.learner) or not _numbers(pool.points):
+        return None, "none"
+    found = PoolRepresentation().fit(pool.points)
+    return found, f"PoolRepresentation, {found.directions_.shape[1]} coordinates"
+
+
+def _linear(learner: Any) -> bool:
+    # A pipeline brings its own, per-shard preparation.
+    return isinstance(learner, LinearClassifierMixin) and not isinstance(learner, Pipeline)
+
+
+def _numbers(points: Any) -> bool:
+    if sp.issparse(points):
+        return True
+    return isinstance(points, np.ndarray) and points.dtype.kind in "biuf" and len(points) > 1
+
+
+def _assumptions(settings: Any, neighbouring: Neighbouring, representation: Any) -> tuple[str, ...]:
+    said = [
+        "The points asked about are public and were chosen without looking at private records."
+        if settings.protect == "records"
+        else "Only labels are protected: everything may depend on the features.",
+    ]
+    if isinstance(settings.classes, str):
+        said.append("The list of classes was read from the private labels and is not protected.")
+    if neighbouring is not Neighbouring.ADD_REMOVE:
+        said.append("The number of records is public.")
+    if representation is not None:
+        said.append("The representation was fitted on public points alone.")
+    if settings.ledger is None:
+        said.append("This is the cost of this fit alone: every other release adds to it.")
+    said.append("Settings were chosen without looking at private data.")
+    return tuple(said)

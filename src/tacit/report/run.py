@@ -1,0 +1,35 @@
+"""Make the report of a run from what was released."""
+
+from __future__ import annotations
+
+from collections import Counter
+from importlib.metadata import version
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tacit.report.run_report import RunReport
+from tacit.report.statement import PrivacyStatement
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "opendp", "dp-accounting")
+
+
+def run_report(
+    statement: PrivacyStatement,
+    released: Any,
+    classes: NDArray[Any],
+    settings: dict[str, Any],
+    tacit_version: str,
+) -> RunReport:
+    """Return the report of one run; every argument is public."""
+    labels = [answer.label for answer in released.answers]
+    counted = Counter(label for label in labels if label is not None)
+    return RunReport(
+        statement=statement,
+        asked=len(labels),
+        answered=sum(counted.values()),
+        refused=labels.count(None),
+        released={str(name): counted[index] for index, name in enumerate(classes)},
+        settings=settings,
+        versions={"tacit": tacit_version, **{name: version(name) for name in _PACKAGES}},
+    )

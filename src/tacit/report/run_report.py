@@ -1,0 +1,63 @@
+"""One run, told: what was asked, released, refused, spent and assumed. Public."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tacit.report.statement import PrivacyStatement
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class RunReport:
+    """What a run did, without anything private.
+
+    Parameters
+    ----------
+    statement : PrivacyStatement
+    asked, answered, refused : int
+    released : mapping of class to int
+        How many released labels each class got (for shares: by the largest noisy share).
+    settings : mapping
+        Every setting in force, "auto" resolved.
+    versions : mapping
+        Of the packages that matter.
+    """
+
+    statement: PrivacyStatement
+    asked: int
+    answered: int
+    refused: int
+    released: Mapping[str, int]
+    settings: Mapping[str, Any]
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain fields."""
+        return {
+            "format_version": FORMAT_VERSION,
+            "statement": self.statement.to_dict(),
+            "asked": self.asked,
+            "answered": self.answered,
+            "refused": self.refused,
+            "released": dict(self.released),
+            "settings": dict(self.settings),
+            "versions": dict(self.versions),
+        }
+
+    def to_json(self) -> str:
+        """Return the report for programs."""
+        return json.dumps(self.to_dict(), indent=2, sort_keys=True, default=str)
+
+    def __str__(self) -> str:
+        shares = ", ".join(f"{name}: {count}" for name, count in self.released.items())
+        settings = "\n".join(f"    {name} = {value}" for name, value in self.settings.items())
+        return (
+            f"{self.statement}\n\nReleased\n"
+            f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
+            f"    By class: {shares}.\n\nSettings\n{settings}"
+        )

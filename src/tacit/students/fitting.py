@@ -1,0 +1,105 @@
+"""From released answers to a fitted student that speaks in class indices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from tacit import _validate
+from tacit.datasets.records import n_rows, take
+from tacit.datasets.representation import PoolRepresentation
+from tacit.privacy.answer import Output
+from tacit.students.noise_aware import NoiseAwareStudent
+from tacit.students.passive import UNLABELLED, fit_on_labels, released_labels
+
+
+class FittedStudent:
+    """A fitted public model whose labels are class indices 0 .. n_classes - 1."""
+
+    def __init__(self, model: Any, n_classes: int) -> None:
+        self.model = model
+        self.n_classes = n_classes
+
+    def predict(self, points: Any) -> NDArray[np.int64]:
+        """Return class indices."""
+        return np.asarray(self.model.predict(points)).astype(np.int64)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only offered when the model offers it, as scikit-learn's contract asks.
+        if name == "predict_proba" and hasattr(self.__dict__.get("model"), "predict_proba"):
+            return self._predict_proba
+        raise AttributeError(name)
+
+    def _predict_proba(self, points: Any) -> NDArray[np.float64]:
+        known = np.asarray(self.model.classes_).astype(np.int64)
+        proba = np.zeros((np.asarray(self.model.predict(points)).shape[0], self.n_classes))
+        proba[:, known] = self.model.predict_proba(points)
+        return proba
+
+
+def fit_student(
+    student: Any,
+    pool: Any,
+    released: Any,
+    n_classes: int,
+    refusals: str,
+    rng: np.random.Generator,
+    *,
+    represented: bool,
+) -> FittedStudent:
+    """Fit a student on what was released. Everything here is public.
+
+    Parameters
+    ----------
+    student : estimator or None
+        None: the noise-aware student.
+    pool : table
+        All public points.
+    released : Released
+    refusals : {"unlabelled", "random"}
+    rng : numpy Generator
+        Draws random labels for refusals; not privacy noise.
+    represented : bool
+        Whether the points are coordinates of the caller's choice; else the default student makes
+        its own.
+    """
+    answers = released.answers
+    asked = take(pool, released.positions)
+    if released.plan.output is Output.SHARE and student is None:
+        return FittedStudent(_on_shares(pool, asked, answers, n_classes, represented), n_classes)
+    labels = released_labels(answers)
+    if _validate.one_of(("unlabelled", "random"), refusals=refusals) == "random":
+        refused = labels == UNLABELLED
+        labels[refused] = rng.integers(n_classes, size=int(refused.sum()))
+    if student is None:
+        student = make_pipeline(_coordinates(represented), NoiseAwareStudent())
+    if _takes_unlabelled(student):
+        everywhere = np.full(n_rows(pool), UNLABELLED)
+        everywhere[released.positions] = labels
+        return FittedStudent(fit_on_labels(student, pool, everywhere), n_classes)
+    kept = np.flatnonzero(labels != UNLABELLED)
+    return FittedStudent(fit_on_labels(student, take(asked, kept), labels[kept]), n_classes)
+
+
+def _on_shares(pool: Any, asked: Any, answers: Any, n_classes: int, represented: bool) -> Any:
+    coordinates = _coordinates(represented).fit(pool)
+    model = NoiseAwareStudent().fit_shares(
+        coordinates.transform(asked),
+        np.array([answer.share for answer in answers]),
+        variance=answers[0].variance,
+        classes=np.arange(n_classes),
+    )
+    return make_pipeline(coordinates, model)
+
+
+def _coordinates(represented: bool) -> Any:
+    # Coordinates must not be encoded twice: standardising them would undo their order.
+    return FunctionTransformer() if represented else PoolRepresentation(scale=1.0, flatten=0.0)
+
+
+def _takes_unlabelled(student: Any) -> bool:
+    return type(student).__module__.startswith("sklearn.semi_supervised")

@@ -1,0 +1,246 @@
+"""A student for noisy shares of the vote whose noise variance is known.
+
+A released share is the true share of the teachers' votes plus Gaussian noise of known variance.
+Rounding it to a label throws most of it away. This student fits the shares themselves: a softmax of
+linear scores, squared error weighed by the known variance, a Gaussian prior on the weights whose
+variance is chosen by the evidence. Everything it sees is public.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import optimize, special
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from tacit import _validate
+from tacit.errors import InvalidArgument
+
+FloatArray = NDArray[np.float64]
+
+PRIOR_VARIANCES: FloatArray = np.geomspace(0.3, 3000.0, 14)
+"""Candidates for the prior variance of the weights, on features of mean length one."""
+
+_INTERCEPT_VARIANCE = 10.0
+
+
+class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Classifier that learns from noisy vote shares of known variance.
+
+    Parameters
+    ----------
+    prior_variance : float or "evidence", default "evidence"
+        Prior variance of the weights, on features divided by their mean length. By default the
+        value with the largest Laplace approximation to the evidence: it looks at released shares
+        and public points only.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    coef_ : ndarray of shape (n_classes, n_features)
+        Score weights (for two classes the score of the second against the first).
+    intercept_ : ndarray of shape (n_classes,)
+    prior_variance_ : float
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> clean = special.expit(3 * X[:, 0])
+    >>> noisy = clean + rng.normal(scale=0.3, size=200)
+    >>> student = NoiseAwareStudent().fit_shares(
+    ...     X, np.column_stack([1 - noisy, noisy]), variance=0.09, classes=[0, 1]
+    ... )
+    >>> bool(np.mean(student.predict(X) == (X[:, 0] > 0)) > 0.95)
+    True
+    """
+
+    def __init__(self, prior_variance: float | str = "evidence") -> None:
+        self.prior_variance = prior_variance
+
+    def fit(self, X: Any, y: ArrayLike) -> Self:
+        """Fit on plain labels: every label is a share of one, with the smallest variance."""
+        classes, index = np.unique(np.asarray(y), return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidArgument("`y` must hold at least two classes, got one.")
+        return self.fit_shares(X, np.eye(len(classes))[index], variance=0.05, classes=classes)
+
+    def fit_shares(self, X: Any, shares: ArrayLike, *, variance: float, classes: ArrayLike) -> Self:
+        """Fit on released shares.
+
+        Parameters
+        ----------
+        X : array of shape (n_points, n_features)
+            Public points.
+        shares : array of shape (n_points, n_classes)
+            Released shares of the vote: noisy, so they may leave [0, 1].
+        variance : float
+            Known variance of the noise on each share.
+        classes : array of length n_classes
+        """
+        points = np.asarray(X, dtype=np.float64)
+        targets = np.asarray(shares, dtype=np.float64)
+        self.classes_ = np.asarray(classes)
+        if targets.shape != (len(points), len(self.classes_)):
+            raise InvalidArgument(
+                f"`shares` must have shape {(len(points), len(self.classes_))}, "
+                f"got {targets.shape}."
+            )
+        variance = max(_validate.non_negative(variance=variance), 1e-4)
+        self.n_features_in_ = points.shape[1]
+        length = float(np.sqrt((points**2).sum(axis=1)).mean()) or 1.0
+        features = np.column_stack([points / length, np.ones(len(points))])
+        fit = _two_classes if len(self.classes_) == 2 else _many_classes
+        # The matrices are small: threads of the linear algebra library would wait for each other.
+        with threadpool_limits(1, user_api="blas"):
+            weights, self.prior_variance_ = fit(features, targets, variance, self._candidates())
+        self.coef_ = weights[:, :-1] / length
+        self.intercept_ = weights[:, -1]
+        return self
+
+    def _candidates(self) -> FloatArray:
+        if self.prior_variance == "evidence":
+            return PRIOR_VARIANCES
+        return np.array([_validate.positive(prior_variance=self.prior_variance)])
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores: one column per class, or for two classes the difference."""
+        check_is_fitted(self)
+        scores: FloatArray = np.asarray(X, dtype=np.float64) @ self.coef_.T + self.intercept_
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Return the student's estimate of the teachers' shares of the vote."""
+        scores = self.decision_function(X)
+        if scores.ndim == 1:
+            second = special.expit(scores)
+            return np.column_stack([1 - second, second])
+        proba: FloatArray = special.softmax(scores, axis=1)
+        return proba
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the class with the largest score."""
+        scores = self.decision_function(X)
+        index = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
+        found: NDArray[Any] = self.classes_[index]
+        return found
+
+
+def _prior_precision(n_features: int, variance: float) -> FloatArray:
+    precision = np.full(n_features, 1 / variance)
+    precision[-1] = 1 / _INTERCEPT_VARIANCE
+    return precision
+
+
+def _two_classes(
+    features: FloatArray, shares: FloatArray, variance: float, candidates: FloatArray
+) -> tuple[FloatArray, float]:
+    """Damped Gauss-Newton for each prior variance, warm-started; keep the best evidence."""
+    # Both columns carry the same information when noise is on one count (their sum is one), and
+    # twice the information when it is on both: then half the difference has half the variance.
+    difference = (shares[:, 1] - shares[:, 0] + 1) / 2
+    independent = not np.allclose(shares.sum(axis=1), 1.0, atol=1e-9)
+    noise = variance / 2 if independent else variance
+    weights = np.zeros(features.shape[1])
+    start = float(np.clip(difference.mean(), 0.02, 0.98))
+    weights[-1] = special.logit(start)
+    best = (-np.inf, weights, float(candidates[0]))
+    for prior in candidates:
+        precision = _prior_precision(features.shape[1], prior)
+        weights, loss = _gauss_newton(features, difference, noise, precision, weights)
+        evidence = -loss - 0.5 * _log_det(features, weights, noise, precision)
+        evidence += 0.5 * float(np.log(precision).sum())
+        if evidence > best[0]:
+            best = (evidence, weights, float(prior))
+    half = best[1] / 2
+    return np.vstack([-half, half]), best[2]
+
+
+def _gauss_newton(
+    features: FloatArray,
+    target: FloatArray,
+    variance: float,
+    precision: FloatArray,
+    weights: FloatArray,
+) -> tuple[FloatArray, float]:
+    def loss(w: FloatArray) -> float:
+        miss = target - special.expit(features @ w)
+        return float(miss @ miss / (2 * variance) + precision @ w**2 / 2)
+
+    damping, current = 1e-3, loss(weights)
+    for _ in range(80):
+        p = special.expit(features @ weights)
+        slope = features * (p * (1 - p))[:, None]
+        curvature = slope.T @ slope / variance + np.diag(precision)
+        gradient = -slope.T @ (target - p) / variance + precision * weights
+        for _ in range(12):
+            step = np.linalg.solve(curvature + damping * np.diag(curvature.diagonal()), gradient)
+            trial = loss(weights - step)
+            if trial < current:
+                break
+            damping *= 4
+        else:
+            return weights, current
+        gained, current = current - trial, trial
+        weights, damping = weights - step, max(damping / 4, 1e-9)
+        if gained < 1e-7 * (1 + abs(current)):
+            break
+    return weights, current
+
+
+def _log_det(
+    features: FloatArray, weights: FloatArray, variance: float, precision: FloatArray
+) -> float:
+    p = special.expit(features @ weights)
+    slope = features * (p * (1 - p))[:, None]
+    return float(np.linalg.slogdet(slope.T @ slope / variance + np.diag(precision))[1])
+
+
+def _many_classes(
+    features: FloatArray, shares: FloatArray, variance: float, candidates: FloatArray
+) -> tuple[FloatArray, float]:
+    """L-BFGS on softmax scores; the evidence uses one curvature block per class."""
+    n_classes = shares.shape[1]
+    weights = np.zeros((n_classes, features.shape[1]))
+    weights[:, -1] = np.log(np.clip(shares.mean(axis=0), 1e-3, 1.0))
+    best = (-np.inf, weights, float(candidates[0]))
+    for prior in candidates:
+        precision = _prior_precision(features.shape[1], prior)
+        weights, loss = _softmax_fit(features, shares, variance, precision, weights)
+        p = special.softmax(features @ weights.T, axis=1)
+        evidence = -loss + 0.5 * n_classes * float(np.log(precision).sum())
+        for c in range(n_classes):
+            slope = features * (p[:, c] * (1 - p[:, c]))[:, None]
+            block = slope.T @ slope / variance + np.diag(precision)
+            evidence -= 0.5 * float(np.linalg.slogdet(block)[1])
+        if evidence > best[0]:
+            best = (evidence, weights, float(prior))
+    return best[1], best[2]
+
+
+def _softmax_fit(
+    features: FloatArray,
+    shares: FloatArray,
+    variance: float,
+    precision: FloatArray,
+    weights: FloatArray,
+) -> tuple[FloatArray, float]:
+    shape = weights.shape
+
+    def loss(flat: FloatArray) -> tuple[float, FloatArray]:
+        w = flat.reshape(shape)
+        p = special.softmax(features @ w.T, axis=1)
+        miss = p - shares
+        inner = p * (miss - (miss * p).sum(axis=1, keepdims=True))
+        value = float((miss**2).sum() / (2 * variance) + (precision * w**2).sum() / 2)
+        gradient = inner.T @ features / variance + precision * w
+        return value, gradient.ravel()
+
+    found = optimize.minimize(
+        loss, weights.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": 200}
+    )
+    return found.x.reshape(shape), float(found.fun)
