@@ -7,6 +7,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tacit
@@ -129,6 +130,14 @@ def test_every_package_has_a_page_in_the_reference() -> None:
 
 
 def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    assert re.fullmatch(r"\[[01], [01]\]\n", capsys.readouterr().out)
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), flags=re.DOTALL)
+    assert blocks
+    rng = np.random.default_rng(0)
+    given = {"X_private": rng.normal(size=(600, 2)), "X_pool": rng.normal(size=(40, 2))}
+    given["y_private"] = (given["X_private"][:, 0] > 0).astype(int)
+    given["X"] = given["X_pool"]
+    for code in blocks:
+        exec(compile(code, "README.md", "exec"), dict(given))
+    printed = capsys.readouterr().out
+    assert printed.startswith("Privacy statement")
+    assert re.search(r"^\[[01], [01]\]$", printed, flags=re.MULTILINE)

@@ -23,6 +23,10 @@ _CLIP = 2.0
 """Rows are clipped at this many times the pool's mean length: a record cannot be an outlier."""
 
 
+_NARROW = 4096
+"""A sparse pool with at most so many columns is decomposed exactly; wider ones are not centred."""
+
+
 class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Principal coordinates of the public pool, of one overall scale.
 
@@ -92,6 +96,8 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _principal(encoded: Any, n_components: int, flatten: float) -> tuple[FloatArray, FloatArray]:
     """Return the projected centre and the leading directions of the pool, flattened."""
+    if sp.issparse(encoded) and encoded.shape[1] <= _NARROW:
+        encoded = encoded.toarray()
     if sp.issparse(encoded):
         from sklearn.decomposition import TruncatedSVD
 
