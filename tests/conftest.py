@@ -56,9 +56,13 @@ REQUIREMENTS: dict[str, Callable[[], str | None]] = {
     "chromium": _chromium,
     "dask": _module("dask"),
     "data": _data,
+    "lightgbm": _module("lightgbm"),
+    "pandas": _module("pandas"),
     "postgres": _postgres,
     "ray": _module("ray"),
+    "skorch": _module("skorch"),
     "torch": _module("torch"),
+    "xgboost": _module("xgboost"),
 }
 """For each name a test may need: why it is missing here, or None."""
 

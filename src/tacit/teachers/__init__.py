@@ -2,6 +2,7 @@
 
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.learner import check_learner
+from tacit.teachers.memory import MemoryEstimate, estimate_memory
 from tacit.teachers.partition import Partition, equal_split, hash_split, votes_moved
 from tacit.teachers.teacher import Teacher, fit_teacher
 from tacit.teachers.train import train_and_count, train_teachers
@@ -9,11 +10,13 @@ from tacit.teachers.vote import TeacherEnsemble
 
 __all__ = [
     "Diagnostics",
+    "MemoryEstimate",
     "Partition",
     "Teacher",
     "TeacherEnsemble",
     "check_learner",
     "equal_split",
+    "estimate_memory",
     "fit_teacher",
     "hash_split",
     "train_and_count",

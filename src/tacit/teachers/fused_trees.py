@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,12 +16,12 @@ from tacit.teachers.teacher import Teacher
 FloatArray = NDArray[np.float64]
 
 # Beyond so many questions, asking trees one by one wins (benchmarks/bench_votes.py).
-MOST_QUESTIONS_TREES = 16
-MOST_QUESTIONS_FORESTS = 16
-MOST_QUESTIONS_BOOSTERS = 16
+MOST_QUESTIONS_TREES = 64
+MOST_QUESTIONS_FORESTS = 256
+MOST_QUESTIONS_BOOSTERS = 128
 
-CHUNK_WALKERS = 2**20
-"""Pairs of question and tree walked at a time."""
+CHUNK_WALKERS = 2**19
+"""Pairs of question and tree walked at a time: some 30 MiB."""
 
 
 class Tree(NamedTuple):
@@ -92,6 +92,13 @@ def _as_trees_read(X: Any) -> Any:
     return single if np.isfinite(single.data if sparse.issparse(X) else single).all() else None
 
 
+def _in_chunks(counted: Callable[[FloatArray], IntArray], X: FloatArray, n_trees: int) -> IntArray:
+    chunk = max(1, CHUNK_WALKERS // n_trees)
+    if len(X) <= chunk:
+        return counted(X)
+    return np.concatenate([counted(X[start : start + chunk]) for start in range(0, len(X), chunk)])
+
+
 class FusedTrees:
     """Decision trees: a few questions walk down all trees at once, many go tree by tree."""
 
@@ -109,9 +116,12 @@ class FusedTrees:
         if single is None:
             return None
         if single.shape[0] <= MOST_QUESTIONS_TREES and not sparse.issparse(single):
-            leaves = self._grove.leaves(single.astype(np.float64), self._grove.roots)
-            return count_votes(self._vote[leaves], self._n_classes)
+            return _in_chunks(self._walked, single.astype(np.float64), len(self._trees))
         return self._tree_by_tree(single)
+
+    def _walked(self, X: FloatArray) -> IntArray:
+        leaves = self._grove.leaves(X, self._grove.roots)
+        return count_votes(self._vote[leaves], self._n_classes)
 
     def _tree_by_tree(self, single: Any) -> IntArray:
         """Count without the checks that predict repeats for every teacher."""
@@ -175,7 +185,10 @@ class FusedForests:
         single = _as_trees_read(X)
         if single is None:
             return None
-        leaves = self._grove.leaves(single.astype(np.float64), self._roots)
+        return _in_chunks(self._counted, single.astype(np.float64), len(self._roots))
+
+    def _counted(self, X: FloatArray) -> IntArray:
+        leaves = self._grove.leaves(X, self._roots)
         shape = (len(leaves), self._columns.n_teachers, self._size, self._columns.n_classes)
         # In the order and with the division of scikit-learn, whose ties these are.
         mean = self._share[leaves].reshape(shape).sum(axis=2) / self._size
@@ -229,10 +242,7 @@ class FusedBoosters:
         """Return counts for questions as numbers, or None when they are not for this way."""
         if sparse.issparse(X) or X.shape[0] > MOST_QUESTIONS_BOOSTERS:
             return None
-        chunk = max(1, CHUNK_WALKERS // len(self._roots))
-        return np.concatenate(
-            [self._counted(X[start : start + chunk]) for start in range(0, X.shape[0], chunk)]
-        )
+        return _in_chunks(self._counted, X, len(self._roots))
 
     def _counted(self, X: FloatArray) -> IntArray:
         leaves = self._grove.leaves(X, self._roots)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import clone, is_regressor
+from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.pipeline import Pipeline
 
 from tacit.errors import InvalidArgument
@@ -45,7 +45,9 @@ class Recipe:
     def fresh(self, seed: int) -> Any:
         """Return an unfitted copy with every ``random_state`` set, nested ones too."""
         copied = _unfitted(self.learner)
-        if self.seed_names:
+        if self.seed_names == ("random_state",) and _plain_settings(copied):
+            copied.random_state = seed  # what set_params does, without its checks
+        elif self.seed_names:
             copied.set_params(**dict.fromkeys(self.seed_names, seed))
         elif not hasattr(copied, "get_params") and hasattr(copied, "random_state"):
             copied.random_state = seed
@@ -69,6 +71,10 @@ def recipe(learner: Any) -> Recipe:
         if settings:
             fresh.set_params(**settings)
     return Recipe(fresh, tuple(seed_names), _wants_contiguous(fresh))
+
+
+def _plain_settings(learner: Any) -> bool:
+    return getattr(type(learner), "set_params", None) is BaseEstimator.set_params
 
 
 def _unfitted(learner: Any) -> Any:

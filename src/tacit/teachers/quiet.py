@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import sys
 import threading
 import warnings
 from types import TracebackType
@@ -61,6 +62,17 @@ def _entered() -> contextlib.ExitStack:
     stack.callback(logging.disable, logging.root.manager.disable)
     logging.disable(logging.CRITICAL)
     # Small shards: threads inside a fit cost far more than they bring.
-    limits: Any = threadpoolctl.threadpool_limits(1)
-    stack.enter_context(limits)
+    stack.enter_context(_thread_pools().limit(limits=1))
     return stack
+
+
+_known: tuple[int, Any] = (0, None)
+
+
+def _thread_pools() -> Any:
+    """Return the thread pools of this process, looked for again when modules were loaded."""
+    global _known
+    loaded = len(sys.modules)
+    if _known[0] != loaded:
+        _known = (loaded, threadpoolctl.ThreadpoolController())
+    return _known[1]

@@ -55,7 +55,7 @@ def train_teachers(
     y : sequence of labels
         One per record, of any type; those not in ``classes`` drop their record. Private.
     shards : sequence of index arrays
-        Disjoint, from ``equal_split`` or ``shards_of``. Their number is public.
+        Disjoint, from ``equal_split`` or ``shard_positions``. Their number is public.
     classes : sequence of labels
         Public.
     seed : int
@@ -220,7 +220,7 @@ def _run(
     """Yield what the task makes of batches of shards, in the order in which they finish."""
     _check(X, y, shards)
     X, y, config = row_access(X), _labels(y), get_config()
-    size = _shards_per_task(len(shards), joblib.effective_n_jobs(n_jobs))
+    size = shards_per_task(len(shards), joblib.effective_n_jobs(n_jobs))
     # Workers get the rows of their shards only, cut out when their turn comes.
     tasks = (
         joblib.delayed(_in_silence)(
@@ -241,7 +241,7 @@ def _run(
             yield made
 
 
-def _shards_per_task(n_shards: int, n_workers: int) -> int:
+def shards_per_task(n_shards: int, n_workers: int) -> int:
     """Return how many shards go in one task: enough to drown overhead, few enough to share."""
     fair = -(-n_shards // (TASKS_PER_WORKER * n_workers))
     return max(1, min(MOST_SHARDS_PER_TASK, fair))
