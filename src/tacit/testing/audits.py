@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.mechanisms import ClippedMean, ConfidentVote, SparseVote, StableRelease, VoteMechanism
+from tacit.mechanisms import ClippedMean, SparseVote, StableRelease, VoteMechanism
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.audit import AuditResult, audit, in_parallel
 from tacit.privacy.noise import NoiseSource, SecureNoise
@@ -22,6 +22,7 @@ from tacit.testing.subjects import (
     SelectionSubject,
     Subject,
     as_subject,
+    bar_margin,
     moved,
     row_of_margin,
     spread,
@@ -132,13 +133,11 @@ def _votes(subject: Subject) -> list[tuple[str, Counts, Counts]]:
     mechanism, teachers = subject.mechanism, subject.n_teachers
     assert isinstance(mechanism, VoteMechanism)
     classes = mechanism.n_classes
-    bar = int(getattr(mechanism, "threshold", 0))
     tie = row_of_margin(teachers, classes, 0, 0, 1)
-    margin = 2 * bar + 2 if bar else round(2 * spread(mechanism))
-    if isinstance(mechanism, ConfidentVote):  # its bar is for the largest count
-        margin = 2 * bar - teachers
-    margin = max(0, min(teachers, margin))
-    far = row_of_margin(teachers, classes, margin, 0, 1)
+    margin = round(2 * spread(mechanism))
+    if hasattr(mechanism, "threshold"):
+        margin = bar_margin(mechanism, teachers)
+    far = row_of_margin(teachers, classes, min(teachers, margin), 0, 1)
     return [
         ("near a tie", tie, moved(tie, 0, 1)),
         ("far from it", far, moved(far, 0, 1)),

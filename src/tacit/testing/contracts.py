@@ -17,9 +17,20 @@ from tacit.testing.evidence import FALSE_ALARM, Problem, unlikely
 from tacit.testing.oracles import noise_of
 from tacit.testing.subjects import EXAMPLES, SelectionSubject, Subject, as_subject
 
-__all__ = ["CHECKS", "CheckFailed", "check_mechanism", "examples", "problems"]
+__all__ = [
+    "CHECKS",
+    "STATISTICAL_SHARE",
+    "CheckFailed",
+    "check_mechanism",
+    "examples",
+    "findings_of",
+    "problems",
+]
 
 Check = Callable[[Subject, Findings, int], None]
+
+# Half of the false alarms allowed are for the laws; the audit takes a tenth of them.
+STATISTICAL_SHARE = FALSE_ALARM / 2
 
 CHECKS: dict[str, Check] = {
     "decisions": decisions.check_decisions,
@@ -100,18 +111,23 @@ def problems(
     secure: bool = True,
 ) -> list[Problem]:
     """Return what ``check_mechanism`` would raise: everything found wrong."""
-    chosen = as_subject(subject, n_teachers, delta)
+    found = findings_of(as_subject(subject, n_teachers, delta), seed=seed, secure=secure)
+    distinct = list(dict.fromkeys(found.problems))
+    for trial, p in unlikely(found.trials, STATISTICAL_SHARE)[:20]:
+        seen = f"seen {trial.hits} times in {trial.n}, expected {trial.n * trial.chance:.1f}"
+        distinct.append(Problem("law", f"{trial.name}: {seen} (p = {p:.1g})"))
+    return distinct
+
+
+def findings_of(subject: Subject | SelectionSubject, *, seed: int, secure: bool = True) -> Findings:
+    """Return the raw findings of all checks: certain problems, and trials to be judged."""
     findings = Findings()
-    for name, check in _battery(chosen, secure):
+    for name, check in _battery(subject, secure):
         try:
             check(findings, seed)
         except Exception as error:  # a mechanism that breaks down has failed the check
             findings.problems.append(Problem(name, f"{type(error).__name__}: {error}"))
-    distinct = list(dict.fromkeys(findings.problems))
-    for trial, p in unlikely(findings.trials, FALSE_ALARM / 2)[:20]:
-        seen = f"seen {trial.hits} times in {trial.n}, expected {trial.n * trial.chance:.1f}"
-        distinct.append(Problem("law", f"{trial.name}: {seen} (p = {p:.1g})"))
-    return distinct
+    return findings
 
 
 def examples() -> list[str]:

@@ -22,6 +22,7 @@ __all__ = [
     "Trial",
     "integer_trials",
     "law_trials",
+    "p_values",
     "pair_trials",
     "unlikely",
 ]
@@ -96,21 +97,27 @@ def pair_trials(
     return law_trials(name, pairs, joint)
 
 
+def p_values(trials: Sequence[Trial]) -> NDArray[np.float64]:
+    """Return the exact two-sided binomial p-value of every trial."""
+    from scipy import special
+
+    hits = np.array([trial.hits for trial in trials], dtype=np.float64)
+    n = np.array([trial.n for trial in trials], dtype=np.float64)
+    chance = np.array([trial.chance for trial in trials], dtype=np.float64).clip(0.0, 1.0)
+    at_least = np.where(hits > 0, special.betainc(np.maximum(hits, 1), n - hits + 1, chance), 1.0)
+    more = np.minimum(hits, n - 1)
+    at_most = np.where(hits < n, special.betaincc(more + 1, n - more, chance), 1.0)
+    found: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(at_least, at_most))
+    return found
+
+
 def unlikely(
     trials: Iterable[Trial], false_alarm: float = FALSE_ALARM
 ) -> list[tuple[Trial, float]]:
     """Return the trials that a correct mechanism would not show, with their p-values."""
-    from scipy import special
-
     trials = list(trials)
     if not trials:
         return []
-    hits = np.array([trial.hits for trial in trials], dtype=np.float64)
-    n = np.array([trial.n for trial in trials], dtype=np.float64)
-    chance = np.array([trial.chance for trial in trials]).clip(0.0, 1.0)
-    at_least = np.where(hits > 0, special.betainc(np.maximum(hits, 1), n - hits + 1, chance), 1.0)
-    more = np.minimum(hits, n - 1)
-    at_most = np.where(hits < n, special.betaincc(more + 1, n - more, chance), 1.0)
-    p = np.minimum(1.0, 2 * np.minimum(at_least, at_most))
     level = false_alarm / len(trials)
+    p = p_values(trials)
     return [(trial, float(q)) for trial, q in zip(trials, p, strict=True) if q < level]

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +78,13 @@ class Pmf:
 
     def below(self, xs: NDArray[np.int64]) -> FloatArray:
         """P(X < x) for every x."""
-        sums = np.concatenate([[0.0], np.cumsum(self.chances)])
-        found: FloatArray = sums[np.clip(xs - self.low, 0, len(self.chances))]
+        places = np.minimum(np.maximum(xs - self.low, 0), len(self.chances))
+        found: FloatArray = self._sums[places]
         return found
+
+    @cached_property
+    def _sums(self) -> FloatArray:
+        return np.concatenate([[0.0], np.cumsum(self.chances)])
 
     @property
     def values(self) -> NDArray[np.int64]:

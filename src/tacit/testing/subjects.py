@@ -38,11 +38,12 @@ __all__ = [
     "Subject",
     "all_rows",
     "as_subject",
-    "enlarged",
     "far_and_near",
+    "few_enough",
     "moved",
     "neighbours",
     "questionnaire",
+    "shrunk",
 ]
 
 Select = Callable[..., Selection]
@@ -138,18 +139,6 @@ def _enough_delta(mechanism: Mechanism) -> float:
     return min(0.99, 1.25 * failure + 1e-5)
 
 
-def enlarged(mechanism: Any, times: int) -> Any:
-    """Return the same mechanism, allowed so many more questions: only its allowance changes."""
-    allowances = [
-        name
-        for name in ("answers", "questions", "cutoff", "releases")
-        if isinstance(getattr(mechanism, name, None), int)
-    ]
-    return dataclasses.replace(
-        mechanism, **{name: times * getattr(mechanism, name) for name in allowances}
-    )
-
-
 # ---- votes -----------------------------------------------------------------------------------
 
 
@@ -164,18 +153,30 @@ def all_rows(n_teachers: int, n_classes: int) -> Iterator[Counts]:
 
 
 def row_of_margin(n_teachers: int, n_classes: int, margin: int, top: int, second: int) -> Counts:
-    """Return votes where ``top`` leads ``second`` by about ``margin``, others sharing a fifth."""
+    """Return votes where ``top`` leads ``second`` by ``margin``, others sharing up to a fifth.
+
+    In two classes a margin of the wrong parity is one more.
+    """
     margin = min(margin, n_teachers)
     others = [c for c in range(n_classes) if c not in (top, second)]
-    spare = min(n_teachers - margin, n_teachers // 5) if others else 0
-    spare -= (n_teachers - margin - spare) % 2 if others else 0
     row = [0] * n_classes
-    for place in range(max(spare, 0)):
+    for place in range(_spare(n_teachers, margin, len(others))):
         row[others[place % len(others)]] += 1
     left = n_teachers - sum(row)
     row[second] = (left - margin) // 2
     row[top] = left - row[second]
     return tuple(row)
+
+
+def _spare(n_teachers: int, margin: int, n_others: int) -> int:
+    """Return how many votes other classes can have without coming second or spoiling the margin."""
+    if n_others == 0:
+        return 0
+    for spare in range(n_teachers // 5, -1, -1):
+        left = n_teachers - spare - margin
+        if left >= 0 and left % 2 == 0 and math.ceil(spare / n_others) <= left // 2:
+            return spare
+    return 0
 
 
 def far_and_near(subject: Subject) -> list[Counts]:
@@ -190,10 +191,18 @@ def far_and_near(subject: Subject) -> list[Counts]:
         margins |= {2 * bar - teachers + shift for shift in (-1, 0, 1)}  # a count near the bar
     rows: dict[Counts, None] = {}
     for margin in sorted(m for m in margins if 0 <= m <= teachers):
-        for top in range(mechanism.n_classes):
+        for top in sorted({0, 1, mechanism.n_classes - 1}):
             second = (top + 1) % mechanism.n_classes
             rows[row_of_margin(teachers, mechanism.n_classes, margin, top, second)] = None
     return list(rows)
+
+
+def bar_margin(mechanism: VoteMechanism, n_teachers: int) -> int:
+    """Return the margin at which votes are near the threshold of a mechanism that has one."""
+    bar = math.floor(getattr(mechanism, "threshold", 0))
+    if isinstance(mechanism, ConfidentVote):  # its bar is for the largest count, not the distance
+        return max(2, 2 * bar - n_teachers)
+    return min(2 * bar + 2, n_teachers)
 
 
 def questionnaire(subject: Subject) -> list[Counts]:
@@ -202,9 +211,9 @@ def questionnaire(subject: Subject) -> list[Counts]:
     assert isinstance(mechanism, VoteMechanism)
     classes, scale = mechanism.n_classes, spread(mechanism)
     bar = math.floor(getattr(mechanism, "threshold", 0))
-    near_bar = 2 * bar + 2 if 2 * bar + 2 <= teachers else teachers - 2
     if bar:  # two in a row near the bar: what one threshold decides hangs together
-        margins = [near_bar, near_bar - 2, 0, teachers, near_bar + 2]
+        near = bar_margin(mechanism, teachers)
+        margins = [near, max(0, near - 2), 0, teachers, min(near + 2, teachers)]
     else:
         margins = [0, math.ceil(scale), teachers, math.ceil(1.5 * scale), 2]
     tops = [1, 0, 1, classes - 1, 0]
@@ -214,12 +223,31 @@ def questionnaire(subject: Subject) -> list[Counts]:
     ]
 
 
+def few_enough(mechanism: VoteMechanism, rows: list[Counts], most: int = 2000) -> list[Counts]:
+    """Return as many of the questions as have at most so many joint answers."""
+    answers = mechanism.n_classes + 1
+    return rows[: max(1, int(math.log(most) / math.log(answers)))]
+
+
+def shrunk(subject: Subject) -> Subject:
+    """Return the subject with room for a few questions: plans of thousands take long to use up."""
+    limits = {"answers": 6, "questions": 6, "cutoff": 3, "releases": 4}
+    smaller = {
+        name: min(limit, found)
+        for name, limit in limits.items()
+        if isinstance(found := getattr(subject.mechanism, name, None), int)
+    }
+    mechanism: Any = subject.mechanism
+    return dataclasses.replace(subject, mechanism=dataclasses.replace(mechanism, **smaller))
+
+
 def neighbours(counts: Counts) -> list[Counts]:
-    """Return every vote that one teacher's change of mind can give."""
+    """Return the votes that one teacher's change of mind can give, among the three top classes."""
+    top = sorted(range(len(counts)), key=lambda c: -counts[c])[:3]
     return [
         moved(counts, source, target)
-        for source in range(len(counts))
-        for target in range(len(counts))
+        for source in top
+        for target in top
         if source != target and counts[source]
     ]
 

@@ -38,6 +38,7 @@ from tacit.testing.subjects import (
     Subject,
     far_and_near,
     questionnaire,
+    shrunk,
 )
 
 __all__ = ["check_allowance", "check_costs", "check_marks"]
@@ -45,6 +46,7 @@ __all__ = ["check_allowance", "check_costs", "check_marks"]
 
 def check_allowance(subject: Subject, findings: Findings, seed: int) -> None:
     """A run gives what was planned and no more, charges all of it, and then stays silent."""
+    subject = shrunk(subject)
     mechanism = voting(subject)
     planned = dict(mechanism.planned_events())
     # At least every fifth question of each kind is refused by a sparse vector: it stops in time.

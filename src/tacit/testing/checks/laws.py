@@ -41,6 +41,7 @@ from tacit.testing.oracles import (
 )
 from tacit.testing.subjects import (
     Subject,
+    few_enough,
     questionnaire,
 )
 
@@ -92,6 +93,7 @@ def _transcripts(
     if _many_valued(mechanism):
         _shares(mechanism, rows, findings, noise, samples)
         return
+    rows = few_enough(mechanism, rows)
     law: dict[Any, float] = dict(transcript_law(mechanism, rows))
     batch, single = votes_of(rows), [votes_of([row]) for row in rows]
     whole = [tokens(mechanism.release(batch, noise=noise)) for _ in range(samples - samples // 3)]
@@ -219,13 +221,13 @@ def _residual_pairs(
     findings.trials += pair_trials(f"{name}, twice", again, coarse, coarse)
 
 
-def check_secure_noise(laws: Iterable[Noise], findings: Findings, samples: int = 1500) -> None:
+def check_secure_noise(laws: Iterable[Noise], findings: Findings, samples: int = 4000) -> None:
     """The secure source draws the laws that the mechanism names, afresh every time."""
     for kind, scale in laws:
         source, other = SecureNoise(), SecureNoise()
         law = law_of((kind, scale))
-        few = [int(x) for _ in range(samples // 15) for x in getattr(source, kind)(scale, 3)]
-        theirs = [int(x) for _ in range(samples // 15) for x in getattr(other, kind)(scale, 3)]
+        few = [int(x) for _ in range(samples // 40) for x in getattr(source, kind)(scale, 3)]
+        theirs = [int(x) for _ in range(samples // 40) for x in getattr(other, kind)(scale, 3)]
         bulk = getattr(source, kind)(scale, samples)
         name = f"secure {kind} noise of scale {scale:g}"
         findings.trials += integer_trials(f"{name}, bulk", bulk, law.values, law.chances)

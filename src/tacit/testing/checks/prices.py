@@ -33,6 +33,7 @@ from tacit.testing.oracles import (
 from tacit.testing.subjects import (
     Subject,
     far_and_near,
+    few_enough,
     moved,
     neighbours,
     questionnaire,
@@ -139,7 +140,7 @@ def _aligned(p: Mapping[Any, float], q: Mapping[Any, float]) -> tuple[Any, Any]:
 def _check_transcripts(subject: Subject, plan: Any, findings: Findings) -> None:
     """The exact law of several answers together stays within the guarantee of the plan."""
     mechanism = voting(subject)
-    rows = questionnaire(subject)
+    rows = few_enough(mechanism, questionnaire(subject))
     law = transcript_law(mechanism, rows)
     for other in neighbouring_questionnaires(rows):
         p, q = _aligned(law, transcript_law(mechanism, other))
