@@ -12,6 +12,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from tacit import _validate
+from tacit._inputs import numbered
 from tacit.datasets.records import PublicPool
 from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import BudgetExceeded, InvalidArgument
@@ -28,12 +29,18 @@ from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.noise import NoiseSource
 from tacit.theory.planner import questions_for, teachers_for
 
+_CONFIDENT = 0.2
+"""How far from an even vote to an unanimous one a confident answer lies: 60% of two classes."""
+
 NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """Settings in force. Public, but for ``people`` and ``hash_key``."""
+    """Settings in force. Public, but for ``people`` and ``hash_key``.
+
+    ``n_units`` is the number of records, or people; None where that is private.
+    """
 
     learner: Any
     n_teachers: int
@@ -44,6 +51,7 @@ class Resolved:
     unit: str
     assumptions: tuple[str, ...]
     chosen: dict[str, Any]
+    n_units: int | None
     people: Any
     hash_key: bytes | None
 
@@ -55,20 +63,23 @@ def resolve(
     settings: Any,
     pool: PublicPool,
     n_records: int,
-    groups: Any,
+    names: list[bytes] | None,
     budget: Budget,
     n_classes: int,
     noise: NoiseSource,
 ) -> Resolved:
     """Return what is in force. Sees sizes, the pool and the budget; no label, no private value."""
-    neighbouring = _relation(settings, groups)
-    n_units = _units(groups, n_records, neighbouring)
-    n_teachers = _teachers(settings.n_teachers, n_units, neighbouring, budget)
+    neighbouring = _relation(settings, names is not None)
+    hashed = neighbouring is Neighbouring.ADD_REMOVE
+    people = names if names is None or hashed else numbered(names)
+    # Which numbers are public: of people when they are grouped, of records when they are not.
+    n_units = None if hashed else n_records if people is None else len(np.unique(people))
+    n_teachers = _teachers(settings.n_teachers, n_units, budget)
     output = _output(settings)
-    n_questions = _questions(settings.n_queries, pool, output)
+    n_questions = _questions(settings, pool, output)
     mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
     representation, spoken = _representation(settings, pool)
-    hashed = neighbouring is Neighbouring.ADD_REMOVE
+    unit = "record" if names is None else "person"
     return Resolved(
         learner=settings.learner,
         n_teachers=n_teachers,
@@ -76,8 +87,8 @@ def resolve(
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,
-        unit="record" if groups is None else "person",
-        assumptions=_assumptions(settings, neighbouring, representation),
+        unit=unit,
+        assumptions=_assumptions(settings, neighbouring, unit, representation),
         chosen={
             "n_teachers": n_teachers,
             "n_queries": n_questions,
@@ -89,47 +100,47 @@ def resolve(
             "protect": settings.protect,
             "refusals": settings.refusals,
         },
-        people=groups,
+        n_units=n_units,
+        people=people,
         # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
         hash_key=noise.bits(256).to_bytes(32) if hashed else None,
     )
 
 
-def _relation(settings: Any, groups: Any) -> Neighbouring:
+def _relation(settings: Any, grouped: bool) -> Neighbouring:
     _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
-    if settings.protect == "labels":
-        return Neighbouring.LABELS
     relation = _validate.choice(Neighbouring, neighbouring=settings.neighbouring)
+    if settings.protect == "labels":
+        if relation is Neighbouring.ADD_REMOVE:
+            raise InvalidArgument(
+                '`neighbouring` "add-remove" does not go with protect="labels", which protects '
+                "labels of records that are known to be there."
+            )
+        return Neighbouring.LABELS
     if relation is Neighbouring.LABELS:
         raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
     if relation is Neighbouring.ADD_REMOVE:
-        if groups is None:
+        if not grouped:
             raise InvalidArgument(
                 '`groups` must be given with neighbouring="add-remove": each record\'s or '
                 "person's own identifier decides its shard."
             )
-        if settings.n_teachers == "auto":
+        if isinstance(settings.n_teachers, str):
             raise InvalidArgument(
-                '`n_teachers` must be a number with neighbouring="add-remove", got "auto": '
-                "the number of records is private."
+                '`n_teachers` must be a number with neighbouring="add-remove", got '
+                f"{settings.n_teachers!r}: the number of records is private."
             )
     return relation
 
 
-def _units(groups: Any, n_records: int, neighbouring: Neighbouring) -> int:
-    if groups is None or neighbouring is Neighbouring.ADD_REMOVE:
-        return n_records
-    return len(np.unique(np.asarray(groups)))
-
-
-def _teachers(given: Any, n_units: int, neighbouring: Neighbouring, budget: Budget) -> int:
-    if isinstance(given, str):
+def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
+    if isinstance(given, str) and n_units is not None:
         _validate.one_of(("auto",), n_teachers=given)
         if n_units < 2:
             raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
         return teachers_for(n_units, budget.epsilon)
     number = _validate.positive_integer(n_teachers=given)
-    if neighbouring is not Neighbouring.ADD_REMOVE and number > n_units:
+    if n_units is not None and number > n_units:
         raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
     return number
 
@@ -152,11 +163,27 @@ def _output(settings: Any) -> Output:
     return Output(release)
 
 
-def _questions(given: Any, pool: PublicPool, output: Output) -> int:
-    if isinstance(given, str):
-        _validate.one_of(("auto",), n_queries=given)
-        return questions_for(pool.n_points, shares=output is Output.SHARE)
-    return min(_validate.positive_integer(n_queries=given), pool.n_points)
+def _questions(settings: Any, pool: PublicPool, output: Output) -> int:
+    most = _capacity(settings.mechanism)
+    if isinstance(settings.n_queries, str):
+        _validate.one_of(("auto",), n_queries=settings.n_queries)
+        number = questions_for(pool.n_points, shares=output is Output.SHARE)
+        return number if most is None else min(number, most)
+    number = min(_validate.positive_integer(n_queries=settings.n_queries), pool.n_points)
+    if most is not None and number > most:
+        raise InvalidArgument(
+            f"`n_queries` must be at most {most}, what the mechanism given may answer, "
+            f"got {number}."
+        )
+    return number
+
+
+def _capacity(mechanism: Any) -> int | None:
+    """Return how many questions a mechanism object was planned for; None when it is not said."""
+    if not isinstance(mechanism, VoteMechanism):
+        return None
+    planned = getattr(mechanism, "questions", getattr(mechanism, "answers", None))
+    return planned if isinstance(planned, int) else None
 
 
 def _mechanism(
@@ -169,6 +196,10 @@ def _mechanism(
 ) -> VoteMechanism:
     if isinstance(settings.mechanism, VoteMechanism):
         given = settings.mechanism
+        if given.n_classes != n_classes:
+            raise InvalidArgument(
+                f"`mechanism` must be made for {n_classes} classes, got one for {given.n_classes}."
+            )
         if given.epsilon(budget.delta) > budget.epsilon:
             raise BudgetExceeded(
                 f"The mechanism given costs epsilon {given.epsilon(budget.delta):.4g} at delta "
@@ -190,7 +221,7 @@ def _mechanism(
                 budget,
                 questions=questions,
                 answers=questions,
-                threshold=0.6 * n_teachers,
+                threshold=_CONFIDENT * n_teachers + (1 - _CONFIDENT) * n_teachers / n_classes,
                 n_classes=n_classes,
             )
         case "exponential":
@@ -225,19 +256,33 @@ def _numbers(points: Any) -> bool:
     return isinstance(points, np.ndarray) and points.dtype.kind in "biuf" and len(points) > 1
 
 
-def _assumptions(settings: Any, neighbouring: Neighbouring, representation: Any) -> tuple[str, ...]:
+def _assumptions(
+    settings: Any, neighbouring: Neighbouring, unit: str, representation: Any
+) -> tuple[str, ...]:
+    labels_only = neighbouring is Neighbouring.LABELS
+    people = "people" if unit == "person" else "records"
     said = [
-        "The points asked about are public and were chosen without looking at private records."
-        if settings.protect == "records"
-        else "Only labels are protected: everything may depend on the features.",
+        "Features are public: only labels are protected, and everything may depend on features."
+        if labels_only
+        else "The points asked about are public and were chosen without looking at private records."
     ]
     if isinstance(settings.classes, str):
-        said.append("The list of classes was read from the private labels and is not protected.")
+        said.append("The list of classes was read from the private labels and is NOT protected.")
     if neighbouring is not Neighbouring.ADD_REMOVE:
-        said.append("The number of records is public.")
+        said.append(f"The number of {people} is public.")
+    if unit == "record":
+        said.append("No person has more than one record; k records of one person cost k epsilon.")
+    else:
+        said.append("The groups given hold all records of a person together.")
     if representation is not None:
-        said.append("The representation was fitted on public points alone.")
-    if settings.ledger is None:
-        said.append("This is the cost of this fit alone: every other release adds to it.")
+        said.append("The representation was fitted on the public points alone.")
+    said.append("Nothing was fitted on all private records together before they came here.")
     said.append("Settings were chosen without looking at private data.")
+    said.append(_account(settings.ledger))
     return tuple(said)
+
+
+def _account(ledger: Any) -> str:
+    if ledger is None:
+        return "This is the cost of this fit alone: every other release from the data adds to it."
+    return "This is the cost of this fit alone: the ledger given has what all its fits add up to."

@@ -9,13 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import __version__, _validate
+from tacit._inputs import class_list, identifiers, private_labels
+from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, resolve
+from tacit.datasets.form import Kind, PointForm
 from tacit.datasets.records import PublicPool, n_rows, take
-from tacit.errors import InvalidArgument
+from tacit.errors import InvalidArgument, LedgerError
 from tacit.pipeline import PrivateRecords, Released, release_labels
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
@@ -30,7 +32,9 @@ from tacit.theory.planner import pool_part
 
 def _student_has(name: str) -> Any:
     def has(self: PATEClassifier) -> bool:
-        return hasattr(self, "student_") and hasattr(self.student_, name)
+        if hasattr(self, "student_"):
+            return hasattr(self.student_, name)
+        return self.student is None or hasattr(self.student, name)
 
     return available_if(has)
 
@@ -171,18 +175,18 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget = Budget(self.epsilon, self.delta)
         if budget.delta == 0:
             raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
-        X, y = self._validated(X, y)
+        if self.learner is None:
+            raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
         rng = np.random.default_rng(self.random_state)
-        self.classes_ = self._class_list(y)
-        X, y, groups, pool = self._pool(X, y, X_public, groups, rng)
+        X, y, names, pool = self._read(X, y, X_public, groups, rng)
         noise = self._noise()
-        how = resolve(self, pool, n_rows(X), groups, budget, len(self.classes_), noise)
-        self._warn(how, n_rows(X))
+        how = resolve(self, pool, n_rows(X), names, budget, len(self.classes_), noise)
+        self._warn(how)
         self.representation_ = how.representation
         points = PublicPool(self._represent(pool.points))
         check_learner(how.learner, points.points, self.classes_)
         released = release_labels(
-            PrivateRecords(self._represent(X), y, n_rows(X), how.people, how.hash_key),
+            self._records(X, y, points, how),
             points,
             learner=how.learner,
             classes=self.classes_,
@@ -207,7 +211,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rng,
             represented=self._student_sees_representation(),
         )
-        self._tell(how, released)
+        self._tell(how, released, secure=noise.secure)
         return self
 
     def _noise(self) -> NoiseSource:
@@ -215,113 +219,96 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return SecureNoise()
 
     def _ledger(self, budget: Budget) -> Ledger:
+        """The ledger to spend from: an account of this fit alone unless one was given."""
         if self.ledger is None:
             return MemoryLedger(budget)
+        if isinstance(self.ledger, LeftBehind):
+            raise LedgerError(
+                "This estimator was pickled, and its ledger stayed behind. Give it one before "
+                "fitting again: set_params(ledger=...)."
+            )
         return open_ledger(self.ledger)
 
-    def _validated(self, X: Any, y: Any) -> tuple[Any, Any]:
-        """Check what is public about the input: kind, width, length. Never its values."""
-        if self.learner is None:
-            raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
-        if y is None:
-            raise InvalidArgument("`y` must be given: requires y to be passed, but it is None.")
-        if _plain(X):
-            # Values are not looked at: an error that depends on one would give it away.
-            X = validate_data(
-                self, X, accept_sparse="csr", dtype="numeric", ensure_all_finite=False
-            )
-        else:
-            validate_data(self, X, skip_check_array=True)
-        y = np.asarray(y)
-        if y.ndim == 2 and y.shape[1] == 1:
-            from sklearn.exceptions import DataConversionWarning
-
-            warnings.warn(
-                "A column-vector y was passed when a 1d array was expected. Please change the "
-                "shape of y to (n_samples,), for example using ravel().",
-                DataConversionWarning,
-                stacklevel=3,
-            )
-            y = y.ravel()
-        if y.shape != (n_rows(X),):
-            raise InvalidArgument(
-                f"`y` must have one label per record, ({n_rows(X)},), got shape {y.shape}."
-            )
-        return X, y
-
-    def _class_list(self, y: NDArray[Any]) -> NDArray[Any]:
-        if self.classes is None:
-            raise InvalidArgument(
-                "`classes` must list the possible labels, got None. They must be public: reading "
-                'them from private labels could reveal a record. classes="from-labels" does so '
-                "explicitly."
-            )
-        if isinstance(self.classes, str) and self.classes == "from-labels":
-            check_classification_targets(y)
-            found = np.unique(y)
-        else:
-            found = np.asarray(self.classes)
-            if found.ndim != 1 or len(np.unique(found)) != len(found):
-                raise InvalidArgument("`classes` must be a list of different labels.")
-        if len(found) < 2:
-            raise InvalidArgument(
-                f"`classes` must hold at least two labels, got {len(found)} class."
-            )
-        return found
-
-    def _pool(
+    def _read(
         self, X: Any, y: Any, X_public: Any, groups: Any, rng: np.random.Generator
-    ) -> tuple[Any, Any, Any, PublicPool]:
+    ) -> tuple[Any, NDArray[Any], list[bytes] | None, PublicPool]:
+        """Return records, labels, identifiers and pool, all in the form of the public points."""
         protect = _validate.one_of(("records", "labels"), protect=self.protect)
-        if X_public is None:
-            if protect == "records":
-                raise InvalidArgument(
-                    "`X_public` must be given to protect records: public points to ask the "
-                    'teachers about. protect="labels" needs none, but protects labels alone.'
-                )
-            order = rng.permutation(n_rows(X))
-            part = pool_part(n_rows(X))
-            pool, kept = np.sort(order[:part]), np.sort(order[part:])
-            groups = None if groups is None else np.asarray(groups)[kept]
-            return take(X, kept), y[kept], groups, PublicPool(take(X, pool))
-        if not isinstance(X_public, PublicPool) and n_rows(X_public) == n_rows(X):
+        if X_public is None and protect == "records":
             raise InvalidArgument(
-                "`X_public` has as many rows as X: cross-validation would cut it along with the "
-                "records. If that is meant, pass PublicPool(X_public)."
+                "`X_public` must be given to protect records: public points to ask the "
+                'teachers about. protect="labels" needs none, but protects labels alone.'
             )
+        if X_public is not None:
+            self._refuse_sliced(X, X_public, groups)
         points = X_public.points if isinstance(X_public, PublicPool) else X_public
-        return X, y, groups, PublicPool(self._checked_points(points))
+        self.form_ = PointForm(X if points is None else points)
+        X = self._checked(X, reset=True)
+        labels = private_labels(y, n_rows(X))
+        self.classes_ = class_list(self.classes, labels)
+        names = identifiers(groups, n_rows(X))
+        if points is not None:
+            return X, labels, names, PublicPool(self._checked(points, reset=False))
+        order, part = rng.permutation(n_rows(X)), pool_part(n_rows(X))
+        asked, kept = np.sort(order[:part]), np.sort(order[part:])
+        names = None if names is None else [names[position] for position in kept]
+        return take(X, kept), labels[kept], names, PublicPool(take(X, asked))
 
-    def _checked_points(self, X: Any) -> Any:
-        if _plain(X):
+    def _refuse_sliced(self, X: Any, X_public: Any, groups: Any) -> None:
+        if isinstance(X_public, PublicPool):
+            return
+        if groups is None and self.neighbouring != Neighbouring.ADD_REMOVE:
+            if n_rows(X_public) == n_rows(X):
+                raise InvalidArgument(
+                    "`X_public` has as many rows as X: cross-validation would cut it along with "
+                    "the records. If that is meant, pass PublicPool(X_public)."
+                )
+        # How many records people have is private, so here lengths are not compared.
+        elif self.get_metadata_routing().fit.requests.get("X_public"):
+            raise InvalidArgument(
+                "`X_public` must be a PublicPool when records have groups and cross-validation "
+                "passes it on: it could be cut along with the records. "
+                "Pass PublicPool(X_public)."
+            )
+
+    def _checked(self, X: Any, *, reset: bool) -> Any:
+        """Check what is public about points: kind, width, names. Never their values."""
+        X = self.form_.conform(X)
+        if self.form_.kind is Kind.NUMBERS:
             return validate_data(
                 self,
                 X,
-                reset=False,
+                reset=reset,
                 accept_sparse="csr",
                 dtype="numeric",
                 ensure_all_finite=False,
             )
-        validate_data(self, X, reset=False, skip_check_array=True)
+        validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _represent(self, X: Any) -> Any:
-        return X if self.representation_ is None else self.representation_.transform(X)
+    def _records(self, X: Any, y: Any, points: PublicPool, how: Resolved) -> PrivateRecords:
+        if self.representation_ is not None:
+            X = RepresentedRows(X, self.representation_, points.points)
+        return PrivateRecords(X, y, n_rows(X), how.people, how.hash_key)
+
+    def _represent(self, points: Any) -> Any:
+        found = self.representation_
+        return points if found is None else represented(found, points)
 
     def _student_sees_representation(self) -> bool:
         """A representation the caller chose serves both; the automatic one is for teachers."""
         return self.representation is not None and not isinstance(self.representation, str)
 
-    def _warn(self, how: Resolved, n_records: int) -> None:
-        if how.neighbouring is not Neighbouring.ADD_REMOVE and self.delta > 1 / n_records:
+    def _warn(self, how: Resolved) -> None:
+        if how.n_units is not None and self.delta > 1 / how.n_units:
             warnings.warn(
-                f"`delta` {self.delta:g} is above 1/n = {1 / n_records:.3g}: a guarantee this weak "
-                "allows whole records to be published. Choose a smaller delta.",
+                f"`delta` {self.delta:g} is above 1/n = {1 / how.n_units:.3g}: a guarantee this "
+                f"weak allows a whole {how.unit} to be published. Choose a smaller delta.",
                 UserWarning,
                 stacklevel=3,
             )
 
-    def _tell(self, how: Resolved, released: Released) -> None:
+    def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
         spent = price(released.usage, delta=self.delta).epsilon if released.usage else 0.0
         self.resolved_params_ = how.chosen
         self.privacy_ = PrivacyStatement(
@@ -334,7 +321,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             accountant=released.plan.accountant,
             questions=len(released.answers),
             assumptions=how.assumptions,
-            secure=all(answer.secure for answer in released.answers),
+            secure=secure,
         )
         self._report = run_report(self.privacy_, released, self.classes_, how.chosen, __version__)
 
@@ -347,7 +334,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self)
-        points = self._checked_points(X)
+        points = self._checked(X, reset=False)
         return self._represent(points) if self._student_sees_representation() else points
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -369,6 +356,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.string = True
         tags.input_tags.allow_nan = True
         return tags
 
@@ -378,17 +366,19 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return f"<div>{shown}{statement}</div>"
 
     def __getstate__(self) -> dict[str, Any]:
-        """Public results only: the learner and the ledger stay behind."""
+        """Public results only: the ledger stays behind once there are any.
+
+        Before a fit the ledger goes along, so that fits in other processes spend from it too; one
+        that cannot be shared refuses.
+        """
         state: dict[str, Any] = dict(super().__getstate__())
-        if "student_" in state:
-            state["ledger"] = None
+        if "student_" in state and state["ledger"] is not None:
+            state["ledger"] = LeftBehind()
         return state
 
 
-def _plain(X: Any) -> bool:
-    """Whether X is a table of numbers as far as its kind says."""
-    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
-        return all(getattr(dtype, "kind", "O") in "biuf" for dtype in np.atleast_1d(X.dtypes))
-    if isinstance(X, list | tuple):
-        return not (len(X) and isinstance(X[0], str))
-    return True
+class LeftBehind:
+    """In the place of a ledger in a pickled model: fitting again without one is refused."""
+
+    def __repr__(self) -> str:
+        return "<ledger left behind>"

@@ -127,6 +127,10 @@ def _encoder(X: Any) -> Any:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         return TfidfVectorizer(sublinear_tf=True)
+    if getattr(X, "dtype", None) is not None and X.dtype.kind == "O":
+        from sklearn.preprocessing import OneHotEncoder
+
+        return OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     return _NumberEncoder()
 
 

@@ -49,7 +49,8 @@ def question_key(point: ArrayLike) -> bytes:
 def question_keys(points: Any) -> list[bytes]:
     """Return the name of every row of a table of points, or of every text of a list.
 
-    Data frames are named by the text of their values, sparse rows as the dense rows they stand for.
+    Data frames and objects are named by the text of their values, sparse rows as the dense rows
+    they stand for.
 
     Examples
     --------
@@ -63,4 +64,6 @@ def question_keys(points: Any) -> list[bytes]:
         return [question_key(table[row].toarray().ravel()) for row in range(table.shape[0])]
     if len(points) and isinstance(points[0], str):
         return [question_key(text) for text in points]
+    if getattr(points, "dtype", None) is not None and points.dtype.kind == "O":
+        return [question_key(repr(row)) for row in points.tolist()]
     return [question_key(point) for point in np.asarray(points, dtype=np.float64)]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from tacit.errors import InvalidArgument
 from tacit.report.statement import PrivacyStatement
 
 FORMAT_VERSION = 1
@@ -51,7 +53,25 @@ class RunReport:
 
     def to_json(self) -> str:
         """Return the report for programs."""
-        return json.dumps(self.to_dict(), indent=2, sort_keys=True, default=str)
+        return json.dumps(self.to_dict(), indent=2, default=str)
+
+    @classmethod
+    def from_json(cls, text: str) -> RunReport:
+        """Return the report that ``to_json`` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            When it was written in another format.
+        """
+        fields = json.loads(text)
+        found = fields.pop("format_version", None) if isinstance(fields, dict) else None
+        if found != FORMAT_VERSION:
+            raise InvalidArgument(
+                f"`text` must be a report in format {FORMAT_VERSION}, got format {found!r}."
+            )
+        statement = PrivacyStatement.from_dict(fields.pop("statement"))
+        return cls(statement=statement, **fields)
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name}: {count}" for name, count in self.released.items())
@@ -61,3 +81,6 @@ class RunReport:
             f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
             f"    By class: {shares}.\n\nSettings\n{settings}"
         )
+
+    def _repr_html_(self) -> str:
+        return f"{self.statement._repr_html_()}<pre>{html.escape(str(self))}</pre>"

@@ -5,16 +5,29 @@ from __future__ import annotations
 import html
 import math
 import textwrap
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.privacy.budget import Neighbouring
 
 _WHAT = {
-    Neighbouring.REPLACE: "all values of one {unit}, features and label; how many there are is not",
-    Neighbouring.ADD_REMOVE: "whether one {unit} is in the data at all, and all of its values",
-    Neighbouring.LABELS: "the label of one {unit}; features are treated as public",
+    Neighbouring.REPLACE: "All values of {one}, features and labels. How many {many} there are is "
+    "not protected.",
+    Neighbouring.ADD_REMOVE: "Whether {one} is in the data at all, and all its values.",
+    Neighbouring.LABELS: "The labels of {one}, and nothing else. Features are not protected, nor "
+    "who is in the data.",
 }
+_DIFFER = {
+    Neighbouring.REPLACE: "one of which has {one} replaced by another's",
+    Neighbouring.ADD_REMOVE: "one of which has {one} more than the other",
+    Neighbouring.LABELS: "that differ in the labels of {one}",
+}
+_UNITS = {
+    "record": {"one": "one record", "many": "records"},
+    "person": {"one": "all records of one person", "many": "people"},
+}
+_LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,35 +76,64 @@ class PrivacyStatement:
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the statement as headed paragraphs."""
-        what = _WHAT[self.neighbouring].format(unit=self.unit)
+        words = _UNITS[self.unit]
         rows = [
-            ("What is protected", f"{what[0].upper()}{what[1:]}."),
+            ("What is protected", _WHAT[self.neighbouring].format(**words)),
             (
                 "From whom",
                 "Everyone who sees the fitted model, its predictions, its report or the released "
                 f"answers on {self.questions} public points, whatever else they know. Not from "
-                "whoever runs this program or can read its memory.",
+                "whoever runs this program, reads its memory or times it.",
             ),
-            (
-                "How well",
-                f"Nobody can raise the odds of a guess about one {self.unit} by more than a factor "
-                f"of {math.exp(self.epsilon):.3g} (e to the epsilon), except with probability "
-                f"{self.delta:.3g} (delta). In symbols: for all data sets D, D' that differ in one "
-                f"{self.unit} ({self.neighbouring}) and all sets A of outcomes, "
-                f"P[M(D) in A] <= exp({self.epsilon:.6g}) P[M(D') in A] + {self.delta:.3g}.",
-            ),
+            ("How well", self._how_well(words)),
             ("How it is known", f"{self.mechanism}, priced by {self.accountant}."),
             (
                 "Used",
                 f"The answers given would have cost epsilon {self.spent_epsilon:.6g} had exactly "
-                "they been planned; the guarantee is the budget above, fixed beforehand.",
+                "they been planned. That is a reading; the guarantee is the one above, fixed "
+                "beforehand.",
+            ),
+            (
+                "What is not promised",
+                "That nothing can be concluded about a person from what the data as a whole "
+                "show: that holds with or without this person's data. Nothing is said about other "
+                "releases from the same data, whose costs add to this one.",
             ),
         ]
         if self.assumptions:
             rows.append(("It rests on", " ".join(self.assumptions)))
         if not self.secure:
-            rows.append(("INSECURE", "The noise came from a test source: there is NO guarantee."))
+            rows.insert(0, ("INSECURE", "The noise came from a test source: NO guarantee holds."))
         return rows
+
+    def _how_well(self, words: dict[str, str]) -> str:
+        if self.epsilon < _LARGEST_EXPONENT:
+            factor = f"{math.exp(self.epsilon):.3g} (e to the epsilon)"
+        else:
+            factor = f"exp({self.epsilon:.6g}), which is no protection at all"
+        differ = _DIFFER[self.neighbouring].format(**words)
+        return (
+            f"For all data sets D and D', {differ}, and all sets A of outcomes, "
+            f"P[M(D) in A] <= exp({self.epsilon:.6g}) P[M(D') in A] + {self.delta:.3g}, and the "
+            "same with D and D' exchanged. In words: what is released changes the odds of any "
+            f"guess about {words['one']} by a factor of at most {factor}, up to a failure of "
+            f"probability about {self.delta:.3g} (delta)."
+        )
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> PrivacyStatement:
+        """Return the statement that ``to_dict`` was called on."""
+        return cls(
+            **{
+                **fields,
+                "neighbouring": Neighbouring(fields["neighbouring"]),
+                "assumptions": tuple(fields["assumptions"]),
+            }
+        )
+
+    def _title(self) -> str:
+        mark = "" if self.secure else "INSECURE, NO GUARANTEE: "
+        return f"{mark}({self.epsilon:.6g}, {self.delta:.3g}) differential privacy"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain fields."""
@@ -99,7 +141,7 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         lines = [
-            f"Privacy statement: ({self.epsilon:.6g}, {self.delta:.3g}) differential privacy",
+            f"Privacy statement: {self._title()}",
             "",
         ]
         for head, words in self.rows():
@@ -112,7 +154,4 @@ class PrivacyStatement:
             f"<dt><b>{html.escape(head)}</b></dt><dd>{html.escape(words)}</dd>"
             for head, words in self.rows()
         )
-        return (
-            f"<section><p><b>({self.epsilon:.6g}, {self.delta:.3g}) differential privacy</b></p>"
-            f"<dl>{cells}</dl></section>"
-        )
+        return f"<section><p><b>{html.escape(self._title())}</b></p><dl>{cells}</dl></section>"

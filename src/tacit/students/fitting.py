@@ -35,9 +35,11 @@ class FittedStudent:
         raise AttributeError(name)
 
     def _predict_proba(self, points: Any) -> NDArray[np.float64]:
+        # A class that was never released has no column of its own: its probability is zero.
         known = np.asarray(self.model.classes_).astype(np.int64)
-        proba = np.zeros((np.asarray(self.model.predict(points)).shape[0], self.n_classes))
-        proba[:, known] = self.model.predict_proba(points)
+        found = np.asarray(self.model.predict_proba(points))
+        proba = np.zeros((len(found), self.n_classes))
+        proba[:, known] = found
         return proba
 
 

@@ -1,0 +1,108 @@
+"""What ``fit`` is given, made safe: labels, classes and identifiers, each looked at by itself.
+
+Lengths and kinds of containers are checked. Values are not: which error is raised, and what it
+says, must not depend on what a private record holds.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import DataConversionWarning
+from sklearn.utils.multiclass import check_classification_targets
+
+from tacit.datasets.records import n_rows
+from tacit.errors import InvalidArgument
+from tacit.teachers.labels import ClassList
+
+
+def private_labels(y: Any, n_records: int) -> NDArray[Any]:
+    """Return private labels as an array with one entry per record."""
+    if y is None:
+        raise InvalidArgument(
+            "`y` must be given: it requires y to be passed, but the target y is None."
+        )
+    if isinstance(y, list | tuple):
+        # One by one: as an array, a single text among numbers would turn all labels into text.
+        labels: NDArray[Any] = np.empty(len(y), dtype=object)
+        for position, label in enumerate(y):
+            labels[position] = label
+    else:
+        labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[-1] == 1:
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected. Please change the "
+            "shape of y to (n_samples,), for example using ravel().",
+            DataConversionWarning,
+            stacklevel=4,
+        )
+        labels = labels.ravel()
+    if labels.shape != (n_records,):
+        raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
+    return labels
+
+
+def class_list(classes: Any, y: NDArray[Any]) -> NDArray[Any]:
+    """Return the sorted list of classes: the caller's, or from the labels when that was asked."""
+    if classes is None:
+        raise InvalidArgument(
+            "`classes` must list the possible labels, got None. They must be public: reading "
+            'them from private labels could reveal a record. classes="from-labels" does so '
+            "explicitly."
+        )
+    if isinstance(classes, str):
+        if classes != "from-labels":
+            raise InvalidArgument(
+                f'`classes` must be a list of labels or "from-labels", got {classes!r}.'
+            )
+        return _found(y)
+    # Sorted, as everything in scikit-learn that reads a column of probabilities expects.
+    return np.sort(ClassList(classes).labels)
+
+
+def _found(y: NDArray[Any]) -> NDArray[Any]:
+    """Return the labels that occur: an explicit choice, which the statement lists."""
+    if y.dtype == object:
+        y = np.asarray(y.tolist())
+    check_classification_targets(y)
+    found: NDArray[Any] = np.unique(y)
+    if len(found) < 2:
+        raise InvalidArgument(f"`y` must hold at least two classes, got {len(found)} class.")
+    return found
+
+
+def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
+    """Return whom each record belongs to, as bytes that are equal for equal identifiers."""
+    if groups is None:
+        return None
+    if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
+        raise InvalidArgument("`groups` must hold one identifier per record of `X`.")
+    return [_identifier(one) for one in (groups.tolist() if hasattr(groups, "tolist") else groups)]
+
+
+def numbered(names: list[bytes]) -> NDArray[np.intp]:
+    """Return the number of each name, in order of appearance."""
+    order: dict[bytes, int] = {}
+    return np.array([order.setdefault(name, len(order)) for name in names], dtype=np.intp)
+
+
+def _identifier(one: Any) -> bytes:
+    if isinstance(one, np.generic):
+        one = one.item()
+    if isinstance(one, bytes):
+        return b"b" + one
+    if isinstance(one, str):
+        return b"s" + one.encode("utf-8", "surrogatepass")
+    # A missing identifier elsewhere turns whole numbers into floats: 7 and 7.0 are one person.
+    if isinstance(one, float) and math.isfinite(one) and one.is_integer():
+        one = int(one)
+    if isinstance(one, int):
+        return b"i%d" % one
+    try:
+        return b"o" + repr(one).encode("utf-8", "surrogatepass")
+    except Exception:  # records without a usable identifier count as one person's
+        return b"o"
