@@ -188,3 +188,11 @@ def test_the_label_event_is_priced_below_the_count_event() -> None:
     count = price({GaussianCounts(20.0): 49}, delta=1e-4).epsilon
     label = price({GaussianLabel(20.0): 49}, delta=1e-4).epsilon
     assert label < count
+
+
+@pytest.mark.parametrize("answers", [24, 60])
+@pytest.mark.parametrize("epsilon", [8.0, 10.0, 12.0, 18.0, 20.0, 25.0, 1e3, 1e6])
+def test_little_noise_is_priced_within_the_budget_it_was_made_for(epsilon, answers):
+    # Near sigma 2 the closed form stops being tight; what calibrates must agree with what prices.
+    sigma = calibrate.gaussian_sigma(Budget(epsilon, 1e-5), answers=answers)
+    assert price({GaussianCounts(sigma): answers}, delta=1e-5).epsilon <= epsilon

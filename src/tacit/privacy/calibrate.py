@@ -80,11 +80,16 @@ def _exact_sigma(budget: Budget, answers: int, moves: int) -> float:
         while gaussian.discrete_delta(aim, sigma, shifts) > budget.delta:
             sigma *= 1 + padding
             padding *= 2
+        if price({GaussianCounts(sigma, moves): answers}, delta=budget.delta).epsilon <= (
+            budget.epsilon
+        ):
+            return sigma
     except UnsupportedEvent:
-        # Too little noise for the closed form: zCDP holds for every sigma.
-        sigma = math.sqrt(shifts / (2 * zcdp.rho_for_budget(budget)))
-        return _settled(sigma, 1, lambda s: {GaussianCounts(s, moves): answers}, budget)
-    return sigma
+        pass
+    # Too little noise for the closed form, here or where the price looks for epsilon: zCDP holds
+    # for every sigma.
+    sigma = math.sqrt(shifts / (2 * zcdp.rho_for_budget(budget)))
+    return _settled(sigma, 1, lambda s: {GaussianCounts(s, moves): answers}, budget)
 
 
 def _label_sigma(budget: Budget, answers: int) -> float:
