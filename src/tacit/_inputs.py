@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
 from tacit.datasets.records import n_rows
@@ -68,6 +69,7 @@ def _found(y: NDArray[Any]) -> NDArray[Any]:
     """Return the labels that occur: an explicit choice, which the statement lists."""
     if y.dtype == object:
         y = np.asarray(y.tolist())
+    assert_all_finite(y, input_name="y")
     check_classification_targets(y)
     found: NDArray[Any] = np.unique(y)
     if len(found) < 2:

@@ -97,9 +97,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What every "auto" chose.
     representation_ : fitted transformer or None
 
-    Privacy
-    -------
-    One ``fit`` is (epsilon, delta) private for the relation in ``privacy_``; the fitted object
+    Notes
+    -----
+    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``; the fitted object
     holds public results only, so it may be pickled and handed out. Every further ``fit`` on the
     same records spends again, cross-validation and grid search included.
 
@@ -360,8 +360,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         return tags
 
-    def _repr_html_(self) -> str:
-        shown = super()._repr_html_()
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, then the statement."""
+        shown = super()._html_repr()
         statement = self.privacy_._repr_html_() if hasattr(self, "privacy_") else ""
         return f"<div>{shown}{statement}</div>"
 

@@ -145,29 +145,55 @@ def _column(column: Any, dtype: Any) -> Any:
     if _letter(dtype) in "biuf":
         # All kinds of numbers are one: a single missing value turns whole numbers into floats.
         return _number_column(column)
+    if column.dtype == dtype:
+        return column
+    if str(dtype) == "category":
+        return _categories(column, dtype)
     if _letter(dtype) == "M":
-        return column if column.dtype == dtype else _times(column, dtype)
+        return _times(column, dtype)
     if str(dtype) == "object":
         return column.astype(object)
-    if column.dtype != dtype and str(dtype) != "category":
-        column = column.astype(object).map(_word)
-    return column.astype(dtype)
+    return column.astype(object).map(_word).astype(dtype)
+
+
+def _categories(column: Any, dtype: Any) -> Any:
+    import pandas as pd
+
+    # Not pandas' own conversion: it warns, one day raises, over a value outside the list.
+    at = {category: code for code, category in enumerate(dtype.categories)}
+    codes = [_code(cell, at) for cell in column.astype(object)]
+    return pd.Series(pd.Categorical.from_codes(codes, dtype=dtype), index=column.index)
+
+
+def _code(cell: Any, at: dict[Any, int]) -> int:
+    try:
+        return at.get(cell, -1)
+    except TypeError:  # a cell that cannot be a category
+        return -1
 
 
 def _times(column: Any, dtype: Any) -> Any:
     import pandas as pd
 
-    return (
-        pd.to_datetime(column.astype(object), errors="coerce", utc=True)
-        .dt.tz_localize(None)
-        .astype(dtype)
-    )
+    def time(cell: Any) -> Any:
+        try:
+            stamp = pd.Timestamp(cell).as_unit(dtype.unit if hasattr(dtype, "unit") else unit)
+            zone = getattr(dtype, "tz", None)
+            return stamp if (stamp.tz is None) == (zone is None) else pd.NaT
+        except Exception:
+            return pd.NaT
+
+    unit = np.datetime_data(dtype)[0] if isinstance(dtype, np.dtype) else "ns"
+    return pd.Series([time(cell) for cell in column.astype(object)], column.index, dtype)
 
 
 def _word(cell: Any) -> Any:
     """Return the text of a cell, the same for 12 and 12.0; missing stays missing."""
-    if cell is None or cell != cell:
+    try:
+        if cell is None or cell != cell:
+            return None
+        if isinstance(cell, float) and cell.is_integer():
+            return str(int(cell))
+        return str(cell)
+    except Exception:  # a cell that has no text
         return None
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    return str(cell)
