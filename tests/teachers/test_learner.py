@@ -90,6 +90,11 @@ def test_every_random_state_is_set_and_every_job_is_one() -> None:
     assert learner.get_params()["baggingclassifier__n_jobs"] == 2
 
 
+def test_settings_that_already_mean_one_thread_are_left_alone() -> None:
+    # LogisticRegression warns at every fit when n_jobs is given, which costs more than the rest.
+    assert recipe(make_pipeline(StandardScaler(), LogisticRegression())).learner[-1].n_jobs is None
+
+
 def test_a_plain_class_gets_its_seed_too() -> None:
     learner = Answers(None)
     learner.random_state = None  # type: ignore[attr-defined]

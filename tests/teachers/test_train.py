@@ -210,7 +210,7 @@ def test_the_bar_shows_the_number_of_shards_and_only_when_asked(
 
 def test_tasks_are_large_enough_and_bounded() -> None:
     assert shards_per_task(1, 8) == 1
-    assert shards_per_task(100, 2) == 13
+    assert shards_per_task(100, 2) == 7
     assert shards_per_task(10**6, 4) == MOST_SHARDS_PER_TASK
 
 

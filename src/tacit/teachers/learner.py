@@ -60,17 +60,23 @@ def recipe(learner: Any) -> Recipe:
     settings: dict[str, Any] = {}
     seed_names: list[str] = []
     if hasattr(fresh, "get_params") and hasattr(fresh, "set_params"):
-        for name, value in fresh.get_params(deep=True).items():
-            last = name.rpartition("__")[2]
+        found = fresh.get_params(deep=True)
+        for name, value in found.items():
+            owner, _, last = name.rpartition("__")
             if last == "random_state":
                 seed_names.append(name)
-            elif last == "n_jobs":
+            elif last == "n_jobs" and not _means_one(value, found.get(owner, fresh)):
                 settings[name] = 1
             elif last == "verbose" and isinstance(value, int) and value > 0:
                 settings[name] = type(value)(0)
         if settings:
             fresh.set_params(**settings)
     return Recipe(fresh, tuple(seed_names), _wants_contiguous(fresh))
+
+
+def _means_one(n_jobs: Any, owner: Any) -> bool:
+    """Return whether the setting means one worker already; some learners warn when it is given."""
+    return n_jobs is None and type(owner).__module__.startswith("sklearn.")
 
 
 def _plain_settings(learner: Any) -> bool:

@@ -24,7 +24,7 @@ from tacit.teachers.teacher import Teacher, fit_recipe
 from tacit.teachers.vote import TeacherEnsemble, add_votes
 
 MOST_SHARDS_PER_TASK = 32
-TASKS_PER_WORKER = 4
+TASKS_PER_WORKER = 8
 
 Shard = tuple[int, Any, Any]
 """Number, records and labels of one shard. Private, but for the number."""
