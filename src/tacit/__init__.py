@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tacit.mechanisms.noisy_argmax import GaussianVote as GaussianVote
     from tacit.mechanisms.noisy_argmax import LaplaceVote as LaplaceVote
     from tacit.mechanisms.sparse_vector import SparseVote as SparseVote
+    from tacit.persistence.public_model import PublicModel as PublicModel
+    from tacit.persistence.student import load_student as load_student
+    from tacit.persistence.student import save_student as save_student
     from tacit.privacy.answer import Answer as Answer
     from tacit.privacy.answer import Output as Output
     from tacit.privacy.budget import Budget as Budget
@@ -44,6 +47,7 @@ _HOMES = {
     "Output": "tacit.privacy.answer",
     "PATEClassifier": "tacit.classifier",
     "PoolRepresentation": "tacit.datasets.representation",
+    "PublicModel": "tacit.persistence.public_model",
     "PublicPool": "tacit.datasets.records",
     "SecureNoise": "tacit.privacy.noise",
     "SparseVote": "tacit.mechanisms.sparse_vector",
@@ -51,7 +55,9 @@ _HOMES = {
     "StableVote": "tacit.mechanisms.instability",
     "VoteCounts": "tacit.mechanisms.counts",
     "exponential_mechanism": "tacit.mechanisms.exponential",
+    "load_student": "tacit.persistence.student",
     "permute_and_flip": "tacit.mechanisms.exponential",
+    "save_student": "tacit.persistence.student",
 }
 
 __all__ = ["__version__", *_HOMES]

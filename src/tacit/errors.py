@@ -10,6 +10,11 @@ The whole tree::
     ├── NoiseError          (also RuntimeError)         secure noise is missing or was misused
     ├── PrivateValueError   (also TypeError)            an unreleased value was about to get out
     ├── DataUnavailable     (also FileNotFoundError)    a data set file is missing or damaged
+    ├── PersistenceError                                a model cannot be saved or loaded
+    │   ├── DamagedFile                                 what was saved was changed, or part is gone
+    │   ├── ExposedFiles                                private files are open to other users
+    │   ├── SavedFormatError                            not tacit's, or of another version
+    │   └── UntrustedTypes                              it holds types that nobody vouched for
     └── LedgerError
         ├── LedgerUnavailable                           it cannot be opened, read or written
         ├── LedgerCorrupt                               a row was changed, removed or reordered
@@ -23,7 +28,9 @@ from __future__ import annotations
 
 __all__ = [
     "BudgetExceeded",
+    "DamagedFile",
     "DataUnavailable",
+    "ExposedFiles",
     "InvalidArgument",
     "LedgerCorrupt",
     "LedgerError",
@@ -31,9 +38,12 @@ __all__ = [
     "LedgerUnavailable",
     "MechanismStopped",
     "NoiseError",
+    "PersistenceError",
     "PrivateValueError",
+    "SavedFormatError",
     "TacitError",
     "UnsupportedEvent",
+    "UntrustedTypes",
 ]
 
 
@@ -67,6 +77,26 @@ class PrivateValueError(TacitError, TypeError):
 
 class DataUnavailable(TacitError, FileNotFoundError):
     """A data set file is not on this machine, cannot be fetched, or fails its checksum."""
+
+
+class PersistenceError(TacitError):
+    """A model cannot be saved or loaded; nothing that was complete is lost."""
+
+
+class DamagedFile(PersistenceError):
+    """A checksum fails, a file is missing or one too many: nothing was loaded."""
+
+
+class ExposedFiles(PersistenceError):
+    """Other users can read or change private files; the message has the command that helps."""
+
+
+class SavedFormatError(PersistenceError):
+    """The file was not written by tacit, or in a format this version does not read."""
+
+
+class UntrustedTypes(PersistenceError):
+    """The file holds types that nobody vouched for; the message lists them, none was made."""
 
 
 class LedgerError(TacitError):

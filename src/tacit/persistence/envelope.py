@@ -1,0 +1,117 @@
+"""One line before every saved file: what it is, in which format, by whom written, its checksum.
+
+The line can be read whatever follows it, so a file from a later version, a damaged one and one
+that was never ours are told apart before their content is looked at::
+
+    tacit-student format=1 tacit=0.1.0 sha256=5f0c...
+
+The checksum covers the line up to it and everything after it. It finds damage; it does not tell
+who wrote the file, which is why nothing is trusted on the strength of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from tacit import __version__
+from tacit.errors import DamagedFile, SavedFormatError
+
+_LONGEST_LINE = 200
+_LINE = re.compile(
+    rb"(?P<seen>tacit-(?P<kind>[a-z]+) format=(?P<format>\d{1,6}) "
+    rb"tacit=(?P<tacit>[0-9A-Za-z.+!-]{1,40}) sha256=)(?P<digest>[0-9a-f]{64})\n"
+)
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True)
+class Envelope:
+    """The first line, read; and the rest, not yet checked."""
+
+    kind: str
+    format_version: int
+    tacit_version: str
+    checked: bytes
+    digest: str
+    content: bytes
+
+    def opened(self, where: str) -> bytes:
+        """Return the content, once its checksum holds."""
+        if not hmac.compare_digest(_digest(self.checked, self.content), self.digest):
+            raise DamagedFile(
+                f"{where} is damaged: its checksum does not hold. Restore it from a copy or save "
+                "it again."
+            )
+        return self.content
+
+
+def seal(kind: str, format_version: int, content: bytes) -> bytes:
+    """Return the content with its line in front.
+
+    Examples
+    --------
+    >>> sealed = seal("note", 1, b"hello")
+    >>> read(sealed, "note", where="it").opened("it")
+    b'hello'
+    """
+    line = f"tacit-{kind} format={format_version} tacit={__version__} sha256=".encode()
+    return line + _digest(line, content).encode() + b"\n" + content
+
+
+def read(data: bytes, kind: str, *, where: str) -> Envelope:
+    """Return what the first line says.
+
+    Raises
+    ------
+    SavedFormatError
+        When this is no such file.
+    """
+    found = _LINE.match(data[:_LONGEST_LINE])
+    if found is None or found["kind"].decode() != kind:
+        raise SavedFormatError(f"{where} was not saved by tacit as {kind}.")
+    return Envelope(
+        kind=kind,
+        format_version=int(found["format"]),
+        tacit_version=found["tacit"].decode(),
+        checked=found["seen"],
+        digest=found["digest"].decode(),
+        content=data[found.end() :],
+    )
+
+
+def reader_of(
+    envelope: Envelope, readers: Mapping[int, Callable[..., _T]], *, where: str
+) -> Callable[..., _T]:
+    """Return the reader of the envelope's format.
+
+    Raises
+    ------
+    SavedFormatError
+        When there is none; the message says which version to use.
+    """
+    version = envelope.format_version
+    if version in readers:
+        return readers[version]
+    written = f"{where} is in format {version}, written by tacit {envelope.tacit_version}"
+    if version > max(readers):
+        raise SavedFormatError(
+            f"{written}; this is tacit {__version__}, which reads up to format {max(readers)}. "
+            "Install that version or a later one."
+        )
+    raise SavedFormatError(
+        f"{written}; this is tacit {__version__}, which reads format {min(readers)} and later. To "
+        f"migrate it: install tacit {envelope.tacit_version}, load it there, save it with a "
+        "version in between that reads both, and load that here."
+    )
+
+
+def _digest(line: bytes, content: bytes) -> str:
+    digest = hashlib.sha256(line)
+    digest.update(content)
+    return digest.hexdigest()

@@ -1,0 +1,212 @@
+"""Files that are there whole or not at all, and directories that only their owner can read."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import tempfile
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tacit.errors import DamagedFile, ExposedFiles, PersistenceError
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+Source = str | os.PathLike[str]
+
+
+# ---- one public file --------------------------------------------------------------------------
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Put data in a file, all of it or none: what was there stays until the new file is complete.
+
+    The file gets the permissions that the process gives new files.
+    """
+    target = Path(os.path.realpath(path))  # a link to the file stays a link
+    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
+    try:
+        try:
+            write_new(temporary, data, mode=0o666)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    _confirm(target)
+
+
+def read_file(path: Path) -> bytes:
+    """Return a file's bytes."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise PersistenceError(f"There is no file {str(path)!r}.") from error
+    except OSError as error:
+        raise PersistenceError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
+
+
+def write_new(path: Path, data: bytes, *, mode: int) -> None:
+    """Write a file that does not exist yet, and wait until it is on the disk."""
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    """Wait until the names in a directory are on the disk."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _confirm(target: Path, left: str = "") -> None:
+    """Wait until a new name is on the disk; it is in place already."""
+    try:
+        _sync_directory(target.parent)
+    except OSError as error:
+        raise PersistenceError(
+            f"{str(target)!r} is complete and in place, but the disk did not confirm it "
+            f"({error.strerror}): a power cut could undo it.{left}"
+        ) from error
+
+
+def _not_written(path: Path, error: OSError) -> PersistenceError:
+    return PersistenceError(
+        f"{str(path)!r} could not be written: {error.strerror}. Whatever was there before is "
+        "unchanged."
+    )
+
+
+# ---- one private directory --------------------------------------------------------------------
+
+
+@contextmanager
+def new_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
+    """Give a temporary directory to fill; it takes its place when the block ends without error.
+
+    Parameters
+    ----------
+    path : Path
+        Where it goes.
+    overwrite : bool
+        Whether something there is swapped out and removed. The caller has made sure of what.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+    except OSError as error:
+        raise _not_written(path, error) from error
+    try:
+        made.chmod(DIRECTORY_MODE)
+        yield made
+        _sync_directory(made)
+        _move_in(made, target, overwrite=overwrite)
+    except OSError as error:
+        raise _not_written(path, error) from error
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _move_in(made: Path, target: Path, *, overwrite: bool) -> None:
+    old = made.with_suffix(".old")
+    swap = overwrite and os.path.lexists(target)
+    if swap:
+        os.rename(target, old)
+    try:
+        os.rename(made, target)
+    except OSError:
+        if swap:
+            os.rename(old, target)
+        raise
+    _confirm(target, f" The old one is kept as {str(old)!r}." if swap else "")
+    if swap:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+class PrivateDirectory:
+    """A directory of private files, open for reading.
+
+    It is opened once, and files are opened in it by name and without following links, so that
+    what was checked is what is read.
+
+    Raises
+    ------
+    PersistenceError
+        When it is not there.
+    ExposedFiles
+        When it, or a file in it, is not the user's own or is open to others.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError as error:
+            raise PersistenceError(f"There is no directory {str(path)!r}.") from error
+        except OSError as error:
+            raise PersistenceError(f"{str(path)!r} cannot be opened: {error.strerror}.") from error
+        try:
+            _check_private(os.fstat(self._handle), path, DIRECTORY_MODE)
+        except ExposedFiles:
+            self.close()
+            raise
+
+    def __enter__(self) -> PrivateDirectory:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close it."""
+        os.close(self._handle)
+
+    def names(self) -> set[str]:
+        """Return the names of everything in it."""
+        return set(os.listdir(self._handle))
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of one file of it."""
+        where = self._path / name
+        try:
+            # Not blocking: a pipe in place of a file would be waited on for ever.
+            flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+            handle = os.open(name, flags, dir_fd=self._handle)
+        except FileNotFoundError as error:
+            raise DamagedFile(f"{str(where)!r} is missing.") from error
+        except OSError as error:
+            raise DamagedFile(
+                f"{str(where)!r} cannot be read as a plain file: {error.strerror}."
+            ) from error
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise DamagedFile(f"{str(where)!r} is not a plain file.")
+            _check_private(status, where, FILE_MODE)
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                return file.read()
+        finally:
+            os.close(handle)
+
+
+def _check_private(status: os.stat_result, path: Path, mode: int) -> None:
+    if status.st_uid != os.geteuid():
+        raise ExposedFiles(
+            f"{str(path)!r} belongs to another user, who can read and change it. If you trust what "
+            f"is in it: chown {os.geteuid()} {str(path)!r}"
+        )
+    if stat.S_IMODE(status.st_mode) & _OTHERS:
+        raise ExposedFiles(
+            f"{str(path)!r} is open to other users, and what is in it is private. Close it: "
+            f"chmod {mode:o} {str(path)!r}"
+        )
