@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.errors import InvalidArgument, UnsupportedEvent
+from tacit.errors import InvalidArgument
 from tacit.privacy import gaussian
 
 
@@ -65,9 +65,12 @@ def test_the_sum_of_discrete_gaussians_is_as_near_to_one_as_the_bound_says(
     assert np.abs(total - single).max() <= gaussian._sum_error(sigma, shifts)
 
 
-def test_small_noise_is_refused_rather_than_guessed() -> None:
-    with pytest.raises(UnsupportedEvent, match="not certified"):
-        gaussian.discrete_delta(1.0, 0.8, 5)
+@pytest.mark.parametrize("sigma, shifts", [(0.4, 3), (0.8, 5), (1.2, 4), (1.6, 8)])
+def test_with_little_noise_it_stays_a_bound(sigma: float, shifts: int) -> None:
+    for epsilon in (0.5, 3.0, 12.0):
+        exact = brute_force_delta(epsilon, sigma, shifts)
+        assert gaussian.discrete_delta(epsilon, sigma, shifts) >= exact * (1 - 1e-12)
+    assert gaussian.discrete_epsilon(1e-5, 0.4, 3) == math.inf
 
 
 @pytest.mark.parametrize("epsilon, mu", [(0.1, 0.05), (1.0, 0.3), (1.0, 2.0), (8.0, 1.5)])

@@ -139,7 +139,7 @@ class GaussianAccountant(_Base):
         return isinstance(event, GaussianCounts)
 
     def epsilon(self, tally: Tally, delta: float) -> float:
-        """Return the exact epsilon; infinite where the closed form is not certified."""
+        """Return the exact epsilon; infinite where little noise leaves the bound no epsilon."""
         tally = self._require(tally)
         if not tally:
             return 0.0
@@ -148,10 +148,7 @@ class GaussianAccountant(_Base):
         if delta <= 0:
             return math.inf
         shifts = sum(_moves(event) * count for event, count in tally.items())
-        try:
-            return gaussian.discrete_epsilon(delta, _sigma(next(iter(tally))), shifts)
-        except UnsupportedEvent:
-            return math.inf
+        return gaussian.discrete_epsilon(delta, _sigma(next(iter(tally))), shifts)
 
 
 def _sigma(event: Event) -> float:

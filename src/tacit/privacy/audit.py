@@ -121,7 +121,7 @@ def audit(
     ...         return (np.random.default_rng(seed).random(size) < chance).tolist()
     ...     return sample
     >>> found = audit(coin(0.75), coin(0.25), samples=20_000, jobs=1, progress=False)
-    >>> 1.0 < found.epsilon_lower < np.log(3)
+    >>> bool(1.0 < found.epsilon_lower < np.log(3))
     True
     """
     _validate.fraction(delta=delta)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tacit import _validate
-from tacit.errors import InvalidArgument, UnsupportedEvent
+from tacit.errors import InvalidArgument
 from tacit.privacy import gaussian, pure, zcdp
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import (
@@ -76,19 +76,13 @@ def _exact_sigma(budget: Budget, answers: int, moves: int) -> float:
     # Aimed below the budget by more than the price's own bisection can miss.
     aim = budget.epsilon - 2e-10 * max(1.0, budget.epsilon)
     padding = 1e-10
-    try:
-        while gaussian.discrete_delta(aim, sigma, shifts) > budget.delta:
-            sigma *= 1 + padding
-            padding *= 2
-        if price({GaussianCounts(sigma, moves): answers}, delta=budget.delta).epsilon <= (
-            budget.epsilon
-        ):
-            return sigma
-    except UnsupportedEvent:
-        pass
-    # Too little noise for the closed form, here or where the price looks for epsilon: zCDP holds
-    # for every sigma.
-    sigma = math.sqrt(shifts / (2 * zcdp.rho_for_budget(budget)))
+    while gaussian.discrete_delta(aim, sigma, shifts) > budget.delta:
+        sigma *= 1 + padding
+        padding *= 2
+        if padding > 1e-3:
+            # So little noise that the bound is loose: zCDP holds for every sigma.
+            sigma = math.sqrt(shifts / (2 * zcdp.rho_for_budget(budget)))
+            break
     return _settled(sigma, 1, lambda s: {GaussianCounts(s, moves): answers}, budget)
 
 

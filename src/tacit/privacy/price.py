@@ -21,7 +21,6 @@ from tacit.privacy.events import GaussianLabel, LaplaceCounts
 from tacit.privacy.pld import LossAccountant
 from tacit.privacy.rdp import RenyiAccountant
 
-
 LARGEST_CONVOLVED_LOSS = 200.0
 
 
@@ -85,7 +84,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
 
 
 def _worth_convolving(tally: Tally, delta: float) -> bool:
-    # The grid of losses grows with the largest loss; beyond this the gain is nothing, the size huge.
+    # The grid of losses grows with the largest loss: beyond this, no gain and a huge grid.
     largest = BasicAccountant().epsilon(tally, 0.0) if BasicAccountant().supports(tally) else 0.0
     return delta > 0 and largest <= LARGEST_CONVOLVED_LOSS
 

@@ -21,7 +21,6 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.plan import Plan
 
-
 FAILURE_SHARE = 0.1
 """Part of a ``zcdp`` ledger's delta kept for plans that carry a failure of their own."""
 
