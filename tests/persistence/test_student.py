@@ -174,7 +174,7 @@ def test_nothing_of_the_learner_or_the_records_is_in_the_file(tmp_path):
         assert text not in data + content
 
 
-def test_loading_does_not_need_the_teachers_package(clf, tmp_path):
+def test_another_process_loads_it_from_the_file_alone(clf, tmp_path):
     path = saved(clf, tmp_path)
     code = (
         "import sys; from tacit import load_student; m = load_student(sys.argv[1]);"
