@@ -99,9 +99,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``; the fitted object
-    holds public results only, so it may be pickled and handed out. Every further ``fit`` on the
-    same records spends again, cross-validation and grid search included.
+    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``; the fitted
+    object holds public results only, so it may be pickled and handed out. Every further ``fit`` on
+    the same records spends again, cross-validation and grid search included.
 
     Examples
     --------
@@ -275,6 +275,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check what is public about points: kind, width, names. Never their values."""
         X = self.form_.conform(X)
         if self.form_.kind is Kind.NUMBERS:
+            _refuse_shown(X)
             return validate_data(
                 self,
                 X,
@@ -376,6 +377,17 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "student_" in state and state["ledger"] is not None:
             state["ledger"] = LeftBehind()
         return state
+
+
+def _refuse_shown(X: Any) -> None:
+    """Refuse what scikit-learn's own checks would refuse with the values in the message."""
+    if getattr(X, "ndim", 2) != 2:
+        raise InvalidArgument(
+            f"`X` must be a table with one row per point, got {X.ndim} dimensions. Reshape your "
+            "data: array.reshape(-1, 1) for one feature, array.reshape(1, -1) for one point."
+        )
+    if getattr(getattr(X, "dtype", None), "kind", "f") == "c":
+        raise InvalidArgument("`X` must hold real numbers. Complex data not supported.")
 
 
 class LeftBehind:

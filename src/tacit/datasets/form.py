@@ -98,7 +98,7 @@ def _readable(table: Any) -> bool:
 def _numbers(X: Any) -> Any:
     if _is_frame(X):
         return _framed_numbers(X)
-    if isinstance(X, list | tuple) or _holds_objects(X):
+    if isinstance(X, list | tuple) or _letter(getattr(X, "dtype", np.dtype(float))) in "OUS":
         return _read_cells(X)
     return X
 
@@ -108,7 +108,9 @@ def _read_cells(X: Any) -> Any:
     try:
         return np.array(X, dtype=np.float64)
     except (TypeError, ValueError):
-        rows = [list(row) for row in X]
+        if getattr(X, "ndim", 2) != 2:
+            return X
+        rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in X]
     if len({len(row) for row in rows}) != 1:
         return X  # not a table: whoever checks its shape refuses it
     return np.array([[_number(cell) for cell in row] for row in rows], dtype=np.float64)

@@ -14,7 +14,7 @@ from tacit.privacy.budget import Neighbouring
 _WHAT = {
     Neighbouring.REPLACE: "All values of {one}, features and labels. How many {many} there are is "
     "not protected.",
-    Neighbouring.ADD_REMOVE: "Whether {one} is in the data at all, and all its values.",
+    Neighbouring.ADD_REMOVE: "Whether {one} {are} in the data at all, and all values.",
     Neighbouring.LABELS: "The labels of {one}, and nothing else. Features are not protected, nor "
     "who is in the data.",
 }
@@ -24,8 +24,8 @@ _DIFFER = {
     Neighbouring.LABELS: "that differ in the labels of {one}",
 }
 _UNITS = {
-    "record": {"one": "one record", "many": "records"},
-    "person": {"one": "all records of one person", "many": "people"},
+    "record": {"one": "one record", "are": "is", "many": "records"},
+    "person": {"one": "all records of one person", "are": "are", "many": "people"},
 }
 _LARGEST_EXPONENT = 700.0
 
