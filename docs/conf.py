@@ -36,7 +36,12 @@ myst_heading_anchors = 3
 # Attributes of different classes share names; a plain name in a docstring is not a link to one.
 suppress_warnings = ["ref.python"]
 
-autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": True,
+    # Made by scikit-learn for every estimator; their text links into scikit-learn's own pages.
+    "exclude-members": "set_fit_request, set_score_request, set_transform_request",
+}
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False

@@ -1,4 +1,4 @@
-"""The whole flow on one screen: read this first.
+"""The whole flow on one screen: read this first. ::
 
     private records -> disjoint shards -> teachers -> votes
                                                        |  the only door: mechanism + ledger

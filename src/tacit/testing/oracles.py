@@ -108,7 +108,7 @@ def gaussian_law(sigma: float) -> Pmf:
 
 @lru_cache(maxsize=64)
 def laplace_law(scale: float) -> Pmf:
-    """Return the discrete Laplace law: chance proportional to exp(-|x| / scale)."""
+    """Return the discrete Laplace law: chance proportional to ``exp(-|x| / scale)``."""
     reach = math.ceil(_LAPLACE_REACH * scale) + 2
     weights = np.exp(-np.abs(np.arange(-reach, reach + 1)) / scale)
     return Pmf(-reach, weights / weights.sum())
