@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from tacit.testing.subjects import (
     Subject,
 )
 
-__all__ = ["CANARY_TEACHERS", "canary", "check_hygiene"]
+__all__ = ["CANARY_TEACHERS", "canary", "check_hygiene", "shows"]
 
 CANARY_TEACHERS = 7919
 
@@ -45,6 +46,12 @@ def canary(n_classes: int) -> tuple[VoteCounts, tuple[str, ...]]:
     margin = row[0] - sorted(row)[-2]
     private = {str(count) for count in row if count} | {str(margin), str((margin + 1) // 2 - 1)}
     return VoteCounts([row], n_teachers=CANARY_TEACHERS), tuple(private)
+
+
+def shows(texts: Iterable[str], private: Iterable[str]) -> bool:
+    """Whether a private number stands in one of the texts; addresses of objects do not count."""
+    plain = [re.sub(r"0x[0-9a-fA-F]+", "", text) for text in texts]
+    return any(number in text for text in plain for number in private)
 
 
 def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
@@ -73,12 +80,11 @@ def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
     finally:
         root.removeHandler(heard)
         root.setLevel(level)
-    for text in shown + heard.text:
-        findings.require(
-            "hygiene",
-            not any(number in text for number in private),
-            "a text that may be shown or logged holds a private count or margin",
-        )
+    findings.require(
+        "hygiene",
+        not shows(shown + heard.text, private),
+        "a text that may be shown or logged holds a private count or margin",
+    )
 
 
 def _messages(mechanism: VoteMechanism, counts: VoteCounts, private: Sequence[str]) -> list[str]:

@@ -33,7 +33,7 @@ from tacit.testing.checks.findings import (
     votes_of,
     voting,
 )
-from tacit.testing.checks.hygiene import canary
+from tacit.testing.checks.hygiene import canary, shows
 from tacit.testing.checks.shards import disjoint, neighbour_of, records_for, shards_of, vote
 from tacit.testing.evidence import FALSE_ALARM, law_trials, pair_trials
 from tacit.testing.noise import SeededNoise
@@ -242,7 +242,7 @@ def _check_texts(subject: Subject, findings: Findings, seed: int) -> None:
         shown.append(repr(answers))
     findings.require(
         "hygiene",
-        not any(number in text for text in shown for number in private),
+        not shows(shown, private),
         "a labeler, ledger or answer shows a private count or margin",
     )
 
@@ -262,7 +262,7 @@ def check_audit(subject: Subject, findings: Findings, seed: int, samples: int = 
     first = vote(records, shards, mechanism.n_classes)
     second = vote(changed, shards, mechanism.n_classes)
     if isinstance(mechanism, LaplaceVote):
-        samples //= 3  # long plans of it take long to price
+        samples //= 6  # long plans of it take long to price
     one = path_transcripts(subject, first, seed, samples)
     two = path_transcripts(subject, second, seed + 1, samples)
     for counts, said, name in ((first, one, "path"), (second, two, "neighbour's path")):
