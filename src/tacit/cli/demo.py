@@ -52,9 +52,7 @@ def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> 
     click.echo(f"{result.classifier.privacy_}\n\n{_NEXT}")
 
 
-def run_demo(
-    n_records: int, n_points: int, budget: Budget, rng: np.random.Generator
-) -> DemoResult:
+def run_demo(n_records: int, n_points: int, budget: Budget, rng: np.random.Generator) -> DemoResult:
     """Return what the demonstration found.
 
     Privacy
