@@ -6,12 +6,18 @@ False alarms: at most 1e-8 for each mechanism and seed (see ``tacit.testing.evid
 from __future__ import annotations
 
 import inspect
+import math
+from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 import tacit.mechanisms
 from tacit.errors import InvalidArgument
-from tacit.mechanisms import GaussianVote, Mechanism, SparseVote
+from tacit.mechanisms import GaussianVote, Mechanism, SparseVote, VoteMechanism
+from tacit.mechanisms.base import PaidPerAnswer, label_answers
+from tacit.privacy.budget import Budget
+from tacit.privacy.events import ApproximateRelease
 from tacit.testing.contracts import CheckFailed, check_mechanism, examples, problems
 from tacit.testing.subjects import EXAMPLES, SelectionSubject
 
@@ -46,9 +52,10 @@ def test_no_shipped_mechanism_is_left_out() -> None:
 @pytest.mark.parametrize(
     "mechanism",
     [
+        GaussianVote(3.0),
         GaussianVote(20.0, answers=40),
         GaussianVote(30.0, 10, answers=8),
-        SparseVote.for_budget(tacit.privacy.budget.Budget(1.0, 1e-5), cutoff=3),
+        SparseVote.for_budget(Budget(1.0, 1e-5), cutoff=3),
     ],
     ids=repr,
 )
@@ -76,3 +83,41 @@ def test_equal_seeds_give_equal_findings(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_an_unknown_example_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="one of gaussian-label"):
         check_mechanism("no such mechanism")
+
+
+@dataclass(frozen=True)
+class Own(VoteMechanism):
+    """A mechanism from outside: randomised response on the plurality, priced by its caller."""
+
+    name = "Own"
+    chance: float
+    claim: float
+    n_classes: int = 2
+    answers: int = 4
+
+    def planned_events(self):
+        return ((ApproximateRelease(self.claim, 0.0), self.answers),)
+
+    def start(self, *, noise):
+        return _OwnRun(self, noise)
+
+
+class _OwnRun(PaidPerAnswer):
+    def __init__(self, mechanism: Own, noise) -> None:
+        super().__init__(mechanism.answers, {mechanism.planned_events()[0][0]: 1})
+        self._mechanism, self._noise = mechanism, noise
+
+    def release(self, counts):
+        self._mechanism._check(counts)
+        self._take(len(counts))
+        truth = counts.private_array().argmax(axis=1)
+        lies = [self._noise.bits(16) >= self._mechanism.chance * 2**16 for _ in truth]
+        cost = (self._mechanism.planned_events()[0][0],)
+        return label_answers(truth ^ np.array(lies, dtype=int), cost, secure=self._noise.secure)
+
+
+@pytest.mark.statistical
+def test_a_mechanism_of_ones_own_is_audited_against_its_claim() -> None:
+    check_mechanism(Own(0.75, math.log(3) * 1.001), n_teachers=21, delta=1e-3, secure=False)
+    with pytest.raises(CheckFailed, match="measured epsilon is at least"):
+        check_mechanism(Own(0.75, 0.3), n_teachers=21, delta=1e-3, secure=False)

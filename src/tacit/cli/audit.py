@@ -53,19 +53,19 @@ def audit(
       tacit audit sparse gaussian-label --samples 100000
       tacit audit --runs 1000 --log audit.json  and a thousand seeded runs of every check
     """
-    from tacit.testing.audits import audit_example, check_seeds
+    from tacit.testing.audits import audit_subject
+    from tacit.testing.contracts import check_seeds
     from tacit.testing.subjects import EXAMPLES, as_subject
 
     names = list(mechanisms) or list(EXAMPLES)
-    for name in names:
-        as_subject(name)  # refuse unknown names before the work begins
+    subjects = [(name, as_subject(name, delta=delta)) for name in names]  # or refuse at once
     show = not quiet and not as_json
     if show:
         click.echo(_HEADER)
     found = []
-    for name in names:
-        for one in audit_example(
-            name, samples=samples, delta=delta, confidence=confidence, seed=seed, jobs=jobs,
+    for name, subject in subjects:
+        for one in audit_subject(
+            name, subject, samples=samples, confidence=confidence, seed=seed, jobs=jobs,
             progress=show,
         ):  # fmt: skip
             found.append(one)

@@ -1,34 +1,31 @@
-"""Audits of the shipped mechanisms, and many seeded runs of their checks: what the command runs."""
+"""Audits of mechanisms on made-up inputs: two votes that differ in one, near a tie and far."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tacit.mechanisms import ClippedMean, SparseVote, StableRelease, VoteMechanism
 from tacit.privacy.answer import Answer, Output
-from tacit.privacy.audit import AuditResult, audit, in_parallel
+from tacit.privacy.audit import AuditResult, audit
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.testing.checks.findings import votes_of
-from tacit.testing.contracts import problems
 from tacit.testing.noise import SeededNoise
 from tacit.testing.oracles import Counts
 from tacit.testing.subjects import (
-    EXAMPLES,
     SelectionSubject,
     Subject,
-    as_subject,
     bar_margin,
     moved,
     row_of_margin,
     spread,
 )
 
-__all__ = ["Audited", "FailedRun", "audit_example", "check_seeds"]
+__all__ = ["Audited", "audit_subject"]
 
 Release = Callable[[NoiseSource], Hashable]
 
@@ -48,23 +45,20 @@ class Audited:
         return self.result.epsilon_lower <= self.claimed
 
 
-def audit_example(
+def audit_subject(
     name: str,
+    subject: Subject | SelectionSubject,
     *,
     samples: int,
-    delta: float | None = None,
     confidence: float = 0.9999,
     seed: int | None = None,
     jobs: int = -1,
     progress: bool = True,
 ) -> list[Audited]:
-    """Audit one shipped example near a tie and far from it, over a whole planned run.
+    """Audit a subject near a tie and far from it, over a whole planned run.
 
     ``seed`` replaces secure noise by seeded noise, for a run that can be repeated.
     """
-    subject = as_subject(name)
-    if delta is not None and isinstance(subject, Subject):
-        subject = replace(subject, delta=delta)
     claimed, at_delta = _claim(subject)
     return [
         Audited(
@@ -212,33 +206,3 @@ class _Averaging:
         run = self.mechanism.start(noise=noise)
         drawn = [run.release(self.table).values for _ in range(self.mechanism.releases)]
         return sum(values[0] for values in drawn if values) // round(self.mechanism.sigma)
-
-
-# ---- many seeded runs -------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class FailedRun:
-    """A seeded run of the checks that found something."""
-
-    example: str
-    seed: int
-    problems: tuple[str, ...]
-
-
-def check_seeds(
-    seeds: Sequence[int],
-    names: Sequence[str] = tuple(EXAMPLES),
-    *,
-    secure: bool = False,
-    jobs: int = -1,
-    progress: bool = True,
-) -> list[FailedRun]:
-    """Put every example through ``check_mechanism`` with every seed; return what failed."""
-
-    def one(seed: int) -> list[FailedRun]:
-        found = ((name, problems(name, seed=seed, secure=secure)) for name in names)
-        return [FailedRun(name, seed, tuple(map(str, what))) for name, what in found if what]
-
-    failed = in_parallel(one, seeds, jobs=jobs, progress=progress, label="seeded runs")
-    return [run for some in failed for run in some]

@@ -37,6 +37,7 @@ __all__ = [
     "distance",
     "exponential_law",
     "gaussian_law",
+    "is_known",
     "laplace_law",
     "noise_of",
     "permute_and_flip_law",
@@ -118,6 +119,14 @@ def law_of(noise: Noise) -> Pmf:
     """Return the law that a request for noise names."""
     kind, scale = noise
     return gaussian_law(scale) if kind == "gaussian" else laplace_law(scale)
+
+
+def is_known(mechanism: object) -> bool:
+    """Whether the law of this mechanism's answers is written down here."""
+    return type(mechanism) in _KNOWN
+
+
+_KNOWN = (GaussianVote, LaplaceVote, ConfidentVote, ExponentialVote, StableVote, SparseVote)
 
 
 # ---- which noise each mechanism says it uses -------------------------------------------------

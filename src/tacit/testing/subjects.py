@@ -108,14 +108,34 @@ def as_subject(
     if isinstance(subject, Subject | SelectionSubject):
         return subject
     if isinstance(subject, Mechanism):
+        mechanism = _with_a_few_answers(subject)
         return Subject(
-            subject,
-            n_teachers or _enough_teachers(subject),
-            delta if delta is not None else _enough_delta(subject),
+            mechanism,
+            n_teachers or _enough_teachers(mechanism),
+            delta if delta is not None else _enough_delta(mechanism),
         )
     if subject not in EXAMPLES:
         raise InvalidArgument(f"`subject` must be one of {', '.join(EXAMPLES)}, got {subject!r}.")
-    return EXAMPLES[subject]
+    found = EXAMPLES[subject]
+    if delta is None or isinstance(found, SelectionSubject):
+        return found
+    return dataclasses.replace(found, delta=delta)
+
+
+def _with_a_few_answers(mechanism: Any) -> Mechanism:
+    """Return the mechanism with room for the standard questions, if it has less."""
+    if not dataclasses.is_dataclass(type(mechanism)):
+        raise InvalidArgument(
+            f"`subject` must be a frozen data class of public settings, got a "
+            f"{type(mechanism).__name__}."
+        )
+    room = {
+        name: max(6, found)
+        for name in ("answers", "questions")
+        if isinstance(found := getattr(mechanism, name, None), int)
+    }
+    roomier: Mechanism = dataclasses.replace(mechanism, **room)
+    return roomier
 
 
 def spread(mechanism: Mechanism) -> float:
