@@ -94,9 +94,10 @@ def overhead(name: str, learner: Any, n_teachers: int, n_jobs: int, rounds: int)
     with threadpool_limits(1):
         for way in ways.values():
             way()  # warm: workers started, modules loaded
-        for _ in range(rounds):
-            for way, work in ways.items():
-                times[way].append(seconds(work))
+        for turn in range(rounds):
+            # Back and forth, so that no way always follows the same other.
+            for way in list(ways)[:: 1 if turn % 2 else -1]:
+                times[way].append(seconds(ways[way]))
     return {
         "learner": name,
         "teachers": n_teachers,
@@ -148,7 +149,7 @@ def main() -> None:
     rows = []
     for name, learner in learners.items():
         for n_jobs in (1, 2):
-            n_teachers, rounds = (40, 3) if options.quick else (200, 9)
+            n_teachers, rounds = (40, 3) if options.quick else (200, 7 if name == "booster" else 25)
             rows.append(overhead(name, learner, n_teachers, n_jobs, rounds))
             print(rows[-1])
     memory = []

@@ -235,7 +235,8 @@ def _run(
     )
     hidden = None if progress is None else not progress
     with tqdm(total=len(shards), desc="teachers", unit="shard", disable=hidden) as bar:
-        parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        # Shards are in batches already: larger ones would leave workers idle at the end.
+        parallel = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
         for done, made in parallel(tasks):
             bar.update(done)
             yield made
