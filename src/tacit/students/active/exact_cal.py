@@ -112,7 +112,7 @@ class ExactCAL:
     def _replay(self, asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.bool_]]:
         known, found = answered(asked, labels)
         n_hypotheses, n_points = self.predictions.shape
-        released = np.full(n_points, -1, dtype=np.int64)
+        released = np.full(n_points, -1, dtype=np.int16)
         released[known] = found
         was_asked = np.zeros(n_points, dtype=bool)
         was_asked[np.asarray(asked, dtype=np.intp)] = True
@@ -149,11 +149,11 @@ class ExactCAL:
         return kept
 
 
-def _class_indices(predictions: ArrayLike) -> NDArray[np.int64]:
+def _class_indices(predictions: ArrayLike) -> NDArray[np.int16]:
     table = np.asarray(predictions)
     if table.ndim != 2 or table.dtype.kind not in "iub" or 0 in table.shape:
         raise InvalidArgument(
             "`predictions` must be a table of class indices, one row per hypothesis and one column "
             f"per point, got {table.dtype} of shape {table.shape}."
         )
-    return table.astype(np.int64)
+    return table.astype(np.int16)  # small, because classes of hypotheses are not
