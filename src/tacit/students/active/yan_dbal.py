@@ -56,8 +56,8 @@ class YanDBAL:
     ----------
     [LZCW21] Section 5.1 and Algorithm 5. Yan, Chaudhuri, Javidi: Active Learning with Logged Data,
     2018. The papers leave open what L counts. "in-pass" is the default because it comes nearest to
-    the 47.3 questions of [LZCW21] Table 4 on mushrooms, of at most 49; "after" asks 29 there. Without
-    that limit "in-pass" asks about 60: the agreement is partly the limit's.
+    the 47.3 questions of [LZCW21] Table 4 on mushrooms, of at most 49; "after" asks 29 there.
+    Without that limit "in-pass" asks about 60: the agreement is partly the limit's.
 
     Examples
     --------
