@@ -97,13 +97,14 @@ def _identifier(one: Any) -> bytes:
         one = one.item()
     if isinstance(one, bytes):
         return b"b" + one
-    if isinstance(one, str):
-        return b"s" + one.encode("utf-8", "surrogatepass")
-    # A missing identifier elsewhere turns whole numbers into floats: 7 and 7.0 are one person.
+    # A missing identifier elsewhere turns whole numbers into floats, a text elsewhere turns them
+    # into text: 7, 7.0 and "7" are one person, or one odd record would re-shard everybody.
     if isinstance(one, float) and math.isfinite(one) and one.is_integer():
         one = int(one)
-    if isinstance(one, int):
-        return b"i%d" % one
+    if isinstance(one, int) and not isinstance(one, bool):
+        one = str(one)
+    if isinstance(one, str):
+        return b"s" + one.removesuffix(".0").encode("utf-8", "surrogatepass")
     try:
         return b"o" + repr(one).encode("utf-8", "surrogatepass")
     except Exception:  # records without a usable identifier count as one person's

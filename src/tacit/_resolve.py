@@ -271,9 +271,17 @@ def _assumptions(
     if neighbouring is not Neighbouring.ADD_REMOVE:
         said.append(f"The number of {people} is public.")
     if unit == "record":
-        said.append("No person has more than one record; k records of one person cost k epsilon.")
+        said.append(
+            "No person has more than one record; k records of one person cost k times epsilon, "
+            "and a delta that grows faster still."
+        )
     else:
         said.append("The groups given hold all records of a person together.")
+        if neighbouring is not Neighbouring.ADD_REMOVE:
+            said.append(
+                "People are numbered by where their records first appear, and a replaced person "
+                "keeps that place: the order of the table must not depend on private values."
+            )
     if representation is not None:
         said.append("The representation was fitted on the public points alone.")
     said.append("Nothing was fitted on all private records together before they came here.")

@@ -127,7 +127,7 @@ def test_gaussian_noise_has_no_price_at_delta_zero() -> None:
 
 def test_failures_use_up_delta_outside_the_conversion() -> None:
     event = SparseInstance(10.0, 1e-6)
-    clean = PureAccountant().epsilon({LaplaceCounts(10.0): 5}, 1e-5 - 5e-6)
+    clean = PureAccountant().epsilon({ApproximateRelease(0.2, 0.0): 5}, 1e-5 - 5e-6)
     assert PureAccountant().epsilon({event: 5}, 1e-5) == pytest.approx(clean, rel=1e-9)
     assert PureAccountant().epsilon({event: 11}, 1e-5) == math.inf
     with pytest.raises(InvalidArgument, match="fail with probability"):

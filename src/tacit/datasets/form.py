@@ -90,7 +90,7 @@ def _items(X: Any) -> list[Any]:
 def _readable(table: Any) -> bool:
     try:
         np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return False
     return True
 
@@ -107,7 +107,7 @@ def _read_cells(X: Any) -> Any:
     """Return nested lists or objects as numbers; one that cannot be read is missing."""
     try:
         return np.array(X, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         if getattr(X, "ndim", 2) != 2:
             return X
         rows = [list(row) if isinstance(row, list | tuple | np.ndarray) else [row] for row in X]

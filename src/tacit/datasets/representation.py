@@ -38,7 +38,7 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     n_components : int, default 150
         Most directions kept. Public.
-    scale : float, default 16
+    scale : float, default 64
         Mean length of a row. A large scale leaves a regularised linear learner of default strength
         almost unregularised on shards of some tens of records, which its vote averages out.
 
@@ -54,7 +54,7 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, n_components: int = 150, scale: float = 16.0, flatten: float = 0.125
+        self, n_components: int = 150, scale: float = 64.0, flatten: float = 0.125
     ) -> None:
         self.n_components = n_components
         self.scale = scale

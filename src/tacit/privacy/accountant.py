@@ -106,8 +106,8 @@ class PureAccountant(_Base):
     name = "optimal composition of pure releases"
 
     def supports(self, tally: Tally) -> bool:
-        """All events are pure and share one epsilon."""
-        return super().supports(tally) and len({event.pure_epsilon for event in tally}) == 1
+        """All events are made of pure releases of one common epsilon."""
+        return super().supports(tally) and len({event.pure_parts[0] for event in tally}) == 1
 
     def _supports(self, event: Event) -> bool:
         return math.isfinite(event.pure_epsilon)
@@ -122,8 +122,9 @@ class PureAccountant(_Base):
         rest = left_of(delta, tally)
         if rest < 0:
             return math.inf
-        each = next(iter(tally)).pure_epsilon
-        return pure.composed_epsilon(rest, each, sum(tally.values()))
+        each, _ = next(iter(tally)).pure_parts
+        releases = sum(event.pure_parts[1] * count for event, count in tally.items())
+        return pure.composed_epsilon(rest, each, releases)
 
 
 class GaussianAccountant(_Base):

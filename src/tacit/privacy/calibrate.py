@@ -23,8 +23,7 @@ from tacit.privacy.events import (
     GaussianVector,
     LaplaceCounts,
 )
-from tacit.privacy.pld import LossAccountant
-from tacit.privacy.price import LARGEST_CONVOLVED_LOSS, price
+from tacit.privacy.price import price
 from tacit.privacy.rdp import RenyiAccountant
 from tacit.privacy.sparse import unstable_probability
 
@@ -128,7 +127,7 @@ def gaussian_answers(
 def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
     """Return the least Laplace scale at which ``answers`` releases fit the budget.
 
-    Priced by the discrete Laplace's own loss distribution; plain addition when delta is zero.
+    Exact: a unit shift of discrete Laplace noise is randomised response of ``1 / scale``.
 
     Examples
     --------
@@ -137,15 +136,7 @@ def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
     """
     _validate.positive_integer(answers=answers)
     _validate.positive_integer(moves=moves)
-    scale = moves / _pure_share(budget, answers)
-    if budget.delta > 0 and budget.epsilon <= LARGEST_CONVOLVED_LOSS / 4:
-        accountant = LossAccountant()
-
-        def fits(scale: float) -> bool:
-            tally: dict[Event, int] = {LaplaceCounts(scale, moves): answers}
-            return accountant.epsilon(tally, budget.delta) <= budget.epsilon
-
-        scale = _least(fits, scale / 4, scale, relative=1e-4) if fits(scale) else scale
+    scale = 1 / _pure_share(budget, answers * moves)
     return _settled(scale, 1, lambda b: {LaplaceCounts(b, moves): answers}, budget)
 
 

@@ -34,20 +34,13 @@ class GaussianShift:
 
 
 @dataclass(frozen=True, slots=True)
-class LaplaceShift:
-    """Discrete Laplace noise of the given scale on an integer that moves by one."""
-
-    scale: float
-
-
-@dataclass(frozen=True, slots=True)
 class RandomisedResponse:
     """The worst of all ``epsilon``-pure mechanisms [KOV15]."""
 
     epsilon: float
 
 
-LossFactor = GaussianShift | LaplaceShift | RandomisedResponse
+LossFactor = GaussianShift | RandomisedResponse
 
 
 class Event(ABC):
@@ -69,6 +62,11 @@ class Event(ABC):
     @abstractmethod
     def rho(self) -> float:
         """Zero-concentrated price (apart from ``delta``): Renyi cost at most ``alpha * rho``."""
+
+    @property
+    def pure_parts(self) -> tuple[float, int]:
+        """A pure epsilon and how many releases of it this event is worth; infinite where none."""
+        return self.pure_epsilon, 1
 
     def renyi(self, orders: FloatArray) -> FloatArray:
         """Renyi cost at each order above 1 (apart from ``delta``)."""
@@ -208,9 +206,18 @@ class LaplaceCounts(_PureEvent):
         """``moves / scale``."""
         return self.moves / self.scale
 
+    @property
+    def pure_parts(self) -> tuple[float, int]:
+        """Each count that moves by one is worth exactly one release of ``1 / scale``.
+
+        ``|x| - |x - 1|`` is 1 or -1 for every integer x, so the loss of a unit shift takes two
+        values only: it *is* randomised response.
+        """
+        return 1 / self.scale, self.moves
+
     def loss_factors(self) -> tuple[LossFactor, ...]:
-        """One shifted discrete Laplace for each count that moves."""
-        return (LaplaceShift(self.scale),) * self.moves
+        """One randomised response for each count that moves."""
+        return (RandomisedResponse(1 / self.scale),) * self.moves
 
 
 @dataclass(frozen=True, slots=True)

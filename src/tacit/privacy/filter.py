@@ -144,8 +144,11 @@ class Odometer:
             return Reading(0.0, 0.0, self.delta)
         level = max(0, math.ceil(math.log2(rho / self.first_level)))
         part = self.delta / ((level + 1) * (level + 2))
+        limit = max(rho, self.first_level * 2.0**level)
         return Reading(
-            epsilon=epsilon_from_rho(max(rho, self.first_level * 2.0**level), part),
+            # The tail bound of [BS16, Proposition 1.3]: tighter conversions bound delta, not the
+            # probability that the loss exceeds epsilon, which is what has to hold for all levels.
+            epsilon=limit + 2 * math.sqrt(limit * math.log(1 / part)),
             as_if_planned=epsilon_from_rho(rho, self.delta),
             delta=self.delta,
         )

@@ -17,11 +17,9 @@ from tacit.privacy.accountant import (
     checked_tally,
     failure,
 )
-from tacit.privacy.events import GaussianLabel, LaplaceCounts
+from tacit.privacy.events import GaussianLabel
 from tacit.privacy.pld import LossAccountant
 from tacit.privacy.rdp import RenyiAccountant
-
-LARGEST_CONVOLVED_LOSS = 200.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +42,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
         In [0, 1).
     thorough : bool, default False
         Also convolve loss distributions: a few per cent less epsilon for mixed events, for
-        up to seconds of work. They are used anyway for Laplace noise, where they gain a third, and
-        where no quicker proof gives a finite price.
+        up to seconds of work. They are used anyway where no quicker proof gives a finite price.
 
     Raises
     ------
@@ -68,8 +65,6 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     ]
     if any(isinstance(event, GaussianLabel) for event in tally):
         quick.append(RenyiAccountant())
-    if any(isinstance(event, LaplaceCounts) for event in tally) and _worth_convolving(tally, delta):
-        quick.append(LossAccountant())
     best = _best(quick, tally, delta)
     if thorough or not math.isfinite(best.epsilon):
         slow: list[Accountant] = [LossAccountant(), RenyiAccountant()]
@@ -81,12 +76,6 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
             "and Gaussian noise has no epsilon at delta 0."
         )
     return best
-
-
-def _worth_convolving(tally: Tally, delta: float) -> bool:
-    # The grid of losses grows with the largest loss: beyond this, no gain and a huge grid.
-    largest = BasicAccountant().epsilon(tally, 0.0) if BasicAccountant().supports(tally) else 0.0
-    return delta > 0 and largest <= LARGEST_CONVOLVED_LOSS
 
 
 def _best(accountants: list[Accountant], tally: Tally, delta: float) -> Price:

@@ -7,6 +7,7 @@ import math
 import textwrap
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from tacit.privacy.budget import Neighbouring
@@ -28,6 +29,21 @@ _UNITS = {
     "person": {"one": "all records of one person", "are": "are", "many": "people"},
 }
 _LARGEST_EXPONENT = 700.0
+
+
+def rounded_up(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, never below the number itself.
+
+    Examples
+    --------
+    >>> rounded_up(1.53374e-4, 3), rounded_up(1.0, 6), rounded_up(2.01375, 3)
+    ('0.000154', '1', '2.02')
+    """
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    exact = Decimal(repr(value))  # what the float is written as, not its binary expansion
+    place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return f"{float(exact.quantize(place, rounding=ROUND_CEILING)):.{digits}g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,16 +124,17 @@ class PrivacyStatement:
 
     def _how_well(self, words: dict[str, str]) -> str:
         if self.epsilon < _LARGEST_EXPONENT:
-            factor = f"{math.exp(self.epsilon):.3g} (e to the epsilon)"
+            factor = f"{rounded_up(math.exp(self.epsilon), 3)} (e to the epsilon)"
         else:
-            factor = f"exp({self.epsilon:.6g}), which is no protection at all"
+            factor = f"exp({rounded_up(self.epsilon, 6)}), which is no protection at all"
         differ = _DIFFER[self.neighbouring].format(**words)
         return (
             f"For all data sets D and D', {differ}, and all sets A of outcomes, "
-            f"P[M(D) in A] <= exp({self.epsilon:.6g}) P[M(D') in A] + {self.delta:.3g}, and the "
+            f"P[M(D) in A] <= exp({rounded_up(self.epsilon, 6)}) P[M(D') in A] + "
+            f"{rounded_up(self.delta, 3)}, and the "
             "same with D and D' exchanged. In words: what is released changes the odds of any "
             f"guess about {words['one']} by a factor of at most {factor}, up to a failure of "
-            f"probability about {self.delta:.3g} (delta)."
+            f"probability about {rounded_up(self.delta, 3)} (delta)."
         )
 
     @classmethod
@@ -133,7 +150,8 @@ class PrivacyStatement:
 
     def _title(self) -> str:
         mark = "" if self.secure else "INSECURE, NO GUARANTEE: "
-        return f"{mark}({self.epsilon:.6g}, {self.delta:.3g}) differential privacy"
+        epsilon, delta = rounded_up(self.epsilon, 6), rounded_up(self.delta, 3)
+        return f"{mark}({epsilon}, {delta}) differential privacy"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain fields."""

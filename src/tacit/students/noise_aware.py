@@ -27,6 +27,13 @@ PRIOR_VARIANCES: FloatArray = np.geomspace(0.3, 3000.0, 14)
 
 _INTERCEPT_VARIANCE = 10.0
 
+_AS_GOOD = 3.0
+"""Evidences this close (in nats) are called equal, and the strongest prior among them is taken.
+
+The Laplace approximation leans towards weak priors when there is much noise; on public benchmark
+data the strongest of the equals is never worse by more than its standard error, often better.
+"""
+
 
 class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Classifier that learns from noisy vote shares of known variance.
@@ -130,6 +137,16 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
 
+_Fit = tuple[float, FloatArray, float]
+"""Evidence, weights, prior variance."""
+
+
+def _chosen(fits: list[_Fit]) -> _Fit:
+    """Return the fit with the strongest prior (the first) whose evidence is as good as the best."""
+    best = max(evidence for evidence, _, _ in fits)
+    return next(fit for fit in fits if fit[0] >= best - _AS_GOOD)
+
+
 def _prior_precision(n_features: int, variance: float) -> FloatArray:
     precision = np.full(n_features, 1 / variance)
     precision[-1] = 1 / _INTERCEPT_VARIANCE
@@ -148,16 +165,15 @@ def _two_classes(
     weights = np.zeros(features.shape[1])
     start = float(np.clip(difference.mean(), 0.02, 0.98))
     weights[-1] = special.logit(start)
-    best = (-np.inf, weights, float(candidates[0]))
+    fits: list[_Fit] = []
     for prior in candidates:
         precision = _prior_precision(features.shape[1], prior)
         weights, loss = _gauss_newton(features, difference, noise, precision, weights)
         evidence = -loss - 0.5 * _log_det(features, weights, noise, precision)
         evidence += 0.5 * float(np.log(precision).sum())
-        if evidence > best[0]:
-            best = (evidence, weights, float(prior))
-    half = best[1] / 2
-    return np.vstack([-half, half]), best[2]
+        fits.append((evidence, weights, float(prior)))
+    _, weights, prior = _chosen(fits)
+    return np.vstack([-weights / 2, weights / 2]), prior
 
 
 def _gauss_newton(
@@ -207,7 +223,7 @@ def _many_classes(
     n_classes = shares.shape[1]
     weights = np.zeros((n_classes, features.shape[1]))
     weights[:, -1] = np.log(np.clip(shares.mean(axis=0), 1e-3, 1.0))
-    best = (-np.inf, weights, float(candidates[0]))
+    fits: list[_Fit] = []
     for prior in candidates:
         precision = _prior_precision(features.shape[1], prior)
         weights, loss = _softmax_fit(features, shares, variance, precision, weights)
@@ -217,9 +233,9 @@ def _many_classes(
             slope = features * (p[:, c] * (1 - p[:, c]))[:, None]
             block = slope.T @ slope / variance + np.diag(precision)
             evidence -= 0.5 * float(np.linalg.slogdet(block)[1])
-        if evidence > best[0]:
-            best = (evidence, weights, float(prior))
-    return best[1], best[2]
+        fits.append((evidence, weights, float(prior)))
+    _, weights, prior = _chosen(fits)
+    return weights, prior
 
 
 def _softmax_fit(

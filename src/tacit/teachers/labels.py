@@ -78,7 +78,14 @@ class ClassList:
     def _position(self, value: object) -> int:
         try:
             found = self._by_value.get(value)
-            return self._by_text.get(str(value), UNKNOWN) if found is None else found
+            if found is None and isinstance(value, str):
+                found = self._by_text.get(value)
+                if found is None and self.labels.dtype.kind in "biuf":
+                    # A text among float labels turns 1.0 into "1.0": it still means class 1.
+                    found = self._by_value.get(float(value))
+            elif found is None:
+                found = self._by_text.get(str(value))
+            return UNKNOWN if found is None else found
         except Exception:  # a label that cannot be hashed, compared or written is no class
             return UNKNOWN
 

@@ -42,6 +42,11 @@ def take(X: Any, rows: IndexArray | slice) -> Any:
     return X[rows]
 
 
+def own_copy(X: Any) -> Any:
+    """Return a table that shares nothing with the one given."""
+    return X.copy() if hasattr(X, "copy") else list(X)
+
+
 class RowForm:
     """The public form of a row: width, column names, categories. Made from a public table.
 

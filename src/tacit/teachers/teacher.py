@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit import _validate
+from tacit.teachers.global_random import kept, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
 from tacit.teachers.learner import (
     Recipe,
@@ -19,7 +20,7 @@ from tacit.teachers.learner import (
     recipe,
 )
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import n_rows, take
+from tacit.teachers.rows import n_rows, own_copy, take
 
 # What a learner may raise. Not KeyboardInterrupt: that is the user's.
 _FAILURES = (Exception, SystemExit)
@@ -67,7 +68,11 @@ class Teacher:
         votes = None
         try:
             with Quiet():
-                votes = read_votes(self.model.predict(X), n_points, self.classes, self.decode)
+                restart(DEFAULT)
+                # Its own copy: a model that changes its input in place, as scalers with
+                # copy=False do, would hand its records' statistics to every later teacher.
+                found = self.model.predict(own_copy(X))
+                votes = read_votes(found, n_points, self.classes, self.decode)
         except _FAILURES:
             pass
         if votes is None:
@@ -126,7 +131,7 @@ def fit_teacher(
     """
     seed = _validate.integer(0, seed=seed)
     classes = ClassList(classes)
-    with Quiet():
+    with Quiet(), kept():
         return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)
 
 
@@ -151,6 +156,7 @@ def _fitted(ready: Recipe, X: Any, positions: IntArray, classes: ClassList, seed
         return _constant(classes, int(present[0]), "one-class")
     labels, decode = given_labels(positions, classes, contiguous=ready.contiguous)
     model = ready.fresh(seed)
+    restart(seed)
     try:
         model.fit(X, labels)
         diverged = _diverged(model)

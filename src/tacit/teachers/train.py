@@ -16,6 +16,7 @@ from tacit import _validate
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
+from tacit.teachers.global_random import kept
 from tacit.teachers.labels import ClassList, IntArray
 from tacit.teachers.learner import Recipe, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
@@ -203,7 +204,7 @@ def _in_silence(
     task: Callable[[Sequence[Shard]], _T], shards: Sequence[Shard], config: dict[str, Any]
 ) -> tuple[int, _T]:
     """Run one task where the worker is, with scikit-learn configured as in the caller."""
-    with config_context(**config), Quiet():
+    with config_context(**config), Quiet(), kept():
         return len(shards), task(shards)
 
 

@@ -11,6 +11,7 @@ from tacit.errors import PrivateValueError
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.fused import Fused, as_numbers, fuse
+from tacit.teachers.global_random import kept
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
 from tacit.teachers.quiet import Quiet
@@ -101,9 +102,11 @@ class TeacherEnsemble:
 
     def _together(self, table: Any) -> IntArray | None:
         """Return counts of teachers asked together, or None when that is not the way."""
-        fused = self._fusion()
-        numbers = None if fused is None else as_numbers(table)
-        counts = None if fused is None or numbers is None else fused.count(numbers)
+        # Whether arithmetic on coefficients overflows depends on records: no warning may tell.
+        with Quiet(), np.errstate(all="ignore"):
+            fused = self._fusion()
+            numbers = None if fused is None else as_numbers(table)
+            counts = None if fused is None or numbers is None else fused.count(numbers)
         if fused is not None and counts is not None and fused.alone:
             alone = [self._teachers[place] for place in fused.alone]
             counts[:, DEFAULT] -= len(alone)  # where they stood in
@@ -131,7 +134,7 @@ class TeacherEnsemble:
 def count_one_by_one(teachers: Sequence[Teacher], X: Any, n_classes: int) -> IntArray:
     """Return counts of shape (n_questions, n_classes), asking each teacher in turn. Private."""
     counts = np.zeros((n_rows(X), n_classes), dtype=np.int64)
-    with Quiet():
+    with Quiet(), kept():
         for teacher in teachers:
             add_votes(counts, teacher.votes(X))
     return counts
