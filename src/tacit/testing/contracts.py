@@ -41,6 +41,7 @@ CHECKS: dict[str, Check] = {
     "decisions": decisions.check_decisions,
     "ties": decisions.check_ties,
     "instances": decisions.check_instances,
+    "abandoned": decisions.check_abandoned,
     "draws": decisions.check_draws,
     "law": laws.check_law,
     "secure": laws.check_law_with_secure_noise,

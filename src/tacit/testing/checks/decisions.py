@@ -17,6 +17,7 @@ from tacit.mechanisms import (
     LaplaceVote,
     SparseVote,
     VoteMechanism,
+    total_cost,
 )
 from tacit.privacy.answer import Answer
 from tacit.testing.checks.costs import check_costs
@@ -48,7 +49,7 @@ from tacit.testing.subjects import (
     questionnaire,
 )
 
-__all__ = ["check_decisions", "check_draws", "check_instances", "check_ties"]
+__all__ = ["check_abandoned", "check_decisions", "check_draws", "check_instances", "check_ties"]
 
 IntArray = NDArray[np.int64]
 
@@ -125,6 +126,23 @@ def check_instances(subject: Subject, findings: Findings, seed: int) -> None:
             tokens(answers) == _with_thresholds(mechanism, rows, drawn),
             "an instance does not use the threshold drawn for it",
         )
+
+
+def check_abandoned(subject: Subject, findings: Findings, seed: int) -> None:
+    """A run that was abandoned keeps no noise: the next answer pays for new noise."""
+    mechanism = voting(subject)
+    if not isinstance(mechanism, SparseVote):
+        return
+    noise = FixedNoise(dict.fromkeys(noise_of(mechanism).values(), 0))
+    run = roomy(mechanism, 4).start(noise=noise)
+    clear = votes_of([max(far_and_near(subject), key=distance)])
+    first, second = run.release(clear), run.release(clear)
+    run.abandon()
+    third = run.release(clear)
+    costs = [len(total_cost(answers)) for answers in (first, second, third)]
+    findings.require(
+        "cost", costs == [1, 0, 1], "an abandoned instance went on, or a new one was not charged"
+    )
 
 
 def _with_thresholds(

@@ -220,6 +220,7 @@ def _check_accounts(subject: Subject, findings: Findings, seed: int) -> None:
         pass
     else:
         findings.require("price", False, "a second plan was opened on a budget that is used up")
+    _check_concentrated(subject, findings, seed)
     try:
         strict = MemoryLedger(_LARGE, allow_insecure=False)
         labeler_for(mechanism, subject, SeededNoise(seed), strict).ask(
@@ -228,6 +229,21 @@ def _check_accounts(subject: Subject, findings: Findings, seed: int) -> None:
     except LedgerError:
         return
     findings.require("marks", False, "a strict ledger recorded an answer of test noise")
+
+
+def _check_concentrated(subject: Subject, findings: Findings, seed: int) -> None:
+    """A ledger that adds up rho reserves all of a plan's."""
+    plan = voting(subject).plan(subject.delta, n_teachers=subject.n_teachers)
+    if plan.failure > 0.05:
+        return  # such a ledger keeps little of its delta for failures
+    ledger = MemoryLedger(_LARGE, composition="zcdp", allow_insecure=True)
+    labeler_for(voting(subject), subject, SeededNoise(seed), ledger)
+    reserved = ledger.reserved().rho
+    findings.require(
+        "price",
+        reserved is not None and reserved >= plan.rho * (1 - 1e-9),
+        "a concentrated ledger reserved less than the plan's rho",
+    )
 
 
 def _check_texts(subject: Subject, findings: Findings, seed: int) -> None:
