@@ -472,3 +472,12 @@ def test_a_vote_for_a_budget(constants):
 def test_bad_settings_are_refused(bad):
     with pytest.raises(InvalidArgument):
         bad()
+
+
+def test_a_forked_run_is_refused() -> None:
+    run = SparseVote(scale=1.0, threshold=3.0, cutoff=2).start(noise=SeededNoise(0))
+    counts = VoteCounts([[0, 50]], n_teachers=50)
+    run.release(counts)
+    run._process += 1  # type: ignore[attr-defined]  # what a child process sees
+    with pytest.raises(NoiseError, match="forked"):
+        run.release(counts)

@@ -9,12 +9,13 @@ Proof: ``docs/proofs/sparse_vote.md``.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit import _validate
-from tacit.errors import MechanismStopped
+from tacit.errors import MechanismStopped, NoiseError
 from tacit.mechanisms.base import Run, VoteMechanism, label_answer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plurality, vote_distance
@@ -131,6 +132,7 @@ class SparseRun(Run):
         self._event = mechanism.event
         self._unstarted = mechanism.cutoff
         self._bar: int | None = None  # the live threshold, private until its instance ends
+        self._process = os.getpid()
 
     @property
     def instances_left(self) -> int:
@@ -153,6 +155,12 @@ class SparseRun(Run):
 
     def release(self, counts: VoteCounts) -> list[Answer]:
         self._mechanism._check(counts)
+        if os.getpid() != self._process:
+            # A child holds the same live threshold and the same allowance: both would spend it.
+            raise NoiseError(
+                "A sparse-vector run cannot go on in a forked process. Start a run of its own "
+                "there, or let a Labeler with a ledger do so."
+            )
         if len(counts) and not self.live and not self._unstarted:
             raise MechanismStopped(
                 f"All {self._mechanism.cutoff} planned instances have ended in a refusal or were "
