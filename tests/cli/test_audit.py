@@ -10,6 +10,7 @@ from click.testing import CliRunner
 
 from tacit.cli.main import BAD_INPUT, cli
 from tacit.testing.planted_bugs import BUGS
+from tacit.testing.subjects import EXAMPLES
 
 QUICK = ["--samples", "300", "--jobs", "1", "--seed", "1"]
 
@@ -60,10 +61,51 @@ def test_a_measured_bound_above_the_price_gives_status_one(monkeypatch: pytest.M
 def test_an_unknown_mechanism_is_refused_before_any_work() -> None:
     result = run("no-such-thing", *QUICK)
     assert result.exit_code == BAD_INPUT
-    assert "gaussian-label" in result.output
+    assert result.stdout == ""
+    assert "MECHANISM" in result.stderr
+    assert all(name in result.stderr for name in EXAMPLES)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [
+        ("--jobs", "0"),
+        ("--confidence", "2"),
+        ("--confidence", "nan"),
+        ("--delta", "2"),
+        ("--delta", "0"),
+        ("--seed", "-1"),
+        ("--log", "no-such-folder/audit.json"),
+    ],
+)
+def test_a_bad_option_is_named_before_any_work(option: str, value: str) -> None:
+    result = run("gaussian-label", *QUICK, option, value)
+    assert result.exit_code == BAD_INPUT
+    assert result.stdout == ""
+    assert option in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_a_delta_below_what_a_mechanism_can_reach_is_named_before_any_work() -> None:
+    result = run("stable-vote", *QUICK, "--delta", "1e-12")
+    assert result.exit_code == BAD_INPUT
+    assert result.stdout == ""
+    assert "--delta" in result.stderr
+    assert "stable-vote" in result.stderr
+
+
+def test_asking_whether_the_log_can_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    log = tmp_path / "audit.json"
+    assert run("no-such-thing", "--log", str(log)).exit_code == BAD_INPUT
+    assert not log.exists()
+    log.write_text("kept")
+    assert run("no-such-thing", "--log", str(log)).exit_code == BAD_INPUT
+    assert log.read_text() == "kept"
 
 
 def test_help_teaches_with_examples() -> None:
     result = run("--help")
     assert "tacit audit sparse" in result.output
-    assert "never that it does not" in " ".join(result.output.split())
+    words = " ".join(result.output.split())
+    assert "never that it does not" in words
+    assert all(name in words.replace("- ", "-") for name in EXAMPLES)

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from tacit.cli.demo import demo, run_demo
+from tacit.cli.main import BAD_INPUT, cli
 from tacit.datasets.synthetic import best_logistic_error
 from tacit.privacy.budget import Budget
 
@@ -40,6 +41,10 @@ def test_the_guarantee_stays_within_the_budget_and_the_student_learns() -> None:
     assert abs(result.best - (1 - best_logistic_error(4.0))) < 0.005
 
 
-@pytest.mark.parametrize("option", [["--epsilon", "-1"], ["--points", "1"], ["--delta", "2"]])
+@pytest.mark.parametrize(
+    "option", [["--epsilon", "-1"], ["--points", "1"], ["--delta", "2"], ["--seed", "-1"]]
+)
 def test_bad_settings_are_refused(option: list[str]) -> None:
-    assert CliRunner().invoke(demo, [*SMALL, *option]).exit_code != 0
+    done = CliRunner().invoke(cli, ["demo", *SMALL, *option])
+    assert done.exit_code == BAD_INPUT
+    assert done.stdout == ""

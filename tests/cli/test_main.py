@@ -93,3 +93,10 @@ def test_version() -> None:
 
 def test_an_unknown_command_is_bad_input() -> None:
     assert CliRunner().invoke(cli, ["nonsense"]).exit_code == BAD_INPUT
+
+
+def test_the_package_runs_as_a_module() -> None:
+    result = subprocess.run(
+        [sys.executable, "-m", "tacit", "--version"], capture_output=True, text=True
+    )
+    assert result.stdout == f"tacit, version {tacit.__version__}\n"

@@ -9,20 +9,58 @@ from typing import Any
 import click
 
 
-@click.command()
+class _NamesMechanisms(click.Command):
+    """A command whose help ends with the names it takes; they are loaded for that only."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the names of all mechanisms."""
+        from tacit.testing.subjects import EXAMPLES
+
+        with formatter.section("Mechanisms"):
+            formatter.write_text(", ".join(EXAMPLES))
+
+
+def _jobs(ctx: click.Context, param: click.Parameter, value: int) -> int:
+    if value == 0:
+        raise click.BadParameter("must not be 0: give a number of processes, or -1 for all cores.")
+    return value
+
+
+def _fraction(ctx: click.Context, param: click.Parameter, value: float | None) -> float | None:
+    if value is not None and not 0 < value < 1:
+        raise click.BadParameter(f"must lie between 0 and 1, got {value:g}.")
+    return value
+
+
+def _writable(ctx: click.Context, param: click.Parameter, value: Path | None) -> Path | None:
+    """Refuse a file that cannot be written now, not after an hour of work."""
+    if value is None:
+        return None
+    new = not value.exists()
+    try:
+        value.open("a").close()
+        if new:
+            value.unlink()
+    except OSError as error:
+        raise click.BadParameter(f"{str(value)!r} cannot be written: {error.strerror}.") from error
+    return value
+
+
+@click.command(cls=_NamesMechanisms)
 @click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...")
 @click.option("--samples", default=10_000, show_default=True, type=click.IntRange(100),
               help="Runs on each of two neighbouring inputs.")  # fmt: skip
-@click.option("--delta", type=float,
+@click.option("--delta", type=float, callback=_fraction,
               help="Price and measure at this delta [default: each example's own].")  # fmt: skip
-@click.option("--confidence", default=0.9999, show_default=True, type=float,
+@click.option("--confidence", default=0.9999, show_default=True, type=float, callback=_fraction,
               help="Chance that a measured bound is true.")  # fmt: skip
-@click.option("--jobs", default=-1, show_default=True, help="Processes; -1 uses all cores.")
+@click.option("--jobs", default=-1, show_default=True, type=int, callback=_jobs,
+              help="Processes; -1 uses all cores.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0),
               help="Use seeded noise in place of secure noise, to repeat a run.")  # fmt: skip
 @click.option("--runs", default=0, show_default=True, type=click.IntRange(0),
               help="Also put each mechanism through all checks with so many seeds.")  # fmt: skip
-@click.option("--log", type=click.Path(dir_okay=False, path_type=Path),
+@click.option("--log", type=click.Path(dir_okay=False, path_type=Path), callback=_writable,
               help="Write everything measured to this JSON file.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
@@ -58,7 +96,10 @@ def audit(
     from tacit.testing.subjects import EXAMPLES, as_subject
 
     names = list(mechanisms) or list(EXAMPLES)
-    subjects = [(name, as_subject(name, delta=delta)) for name in names]  # or refuse at once
+    _refuse_unknown(names, list(EXAMPLES))
+    subjects = [(name, as_subject(name, delta=delta)) for name in names]
+    if delta is not None:
+        _refuse_unpriced(subjects)
     show = not quiet and not as_json
     if show:
         click.echo(_HEADER)
@@ -73,11 +114,38 @@ def audit(
                 click.echo(_line(one))
     failed = check_seeds(range(runs), names, jobs=jobs, progress=show) if runs else []
     report = _report(found, failed, runs, seed)
-    if log is not None:
-        log.write_text(json.dumps(report, indent=1) + "\n")
     click.echo(json.dumps(report, indent=1) if as_json else _verdict(report))
+    if log is not None:
+        _write(log, report)
     if not report["passed"]:
         raise SystemExit(1)
+
+
+def _refuse_unknown(names: list[str], known: list[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(
+                f"{name!r} is none of {', '.join(known)}.", param_hint="MECHANISM"
+            )
+
+
+def _refuse_unpriced(subjects: list[tuple[str, Any]]) -> None:
+    """Price every mechanism at the caller's delta, which some cannot meet, before any work."""
+    from tacit.errors import TacitError
+
+    for name, subject in subjects:
+        try:
+            if hasattr(subject, "mechanism"):
+                subject.mechanism.epsilon(subject.delta)
+        except TacitError as error:
+            raise click.BadParameter(f"{name}: {error}", param_hint="--delta") from error
+
+
+def _write(log: Path, report: dict[str, Any]) -> None:
+    try:
+        log.write_text(json.dumps(report, indent=1) + "\n")
+    except OSError as error:
+        raise click.ClickException(f"{str(log)!r} was not written: {error.strerror}.") from error
 
 
 _HEADER = f"{'mechanism':22} {'inputs':14} {'delta':>8} {'claimed':>8} {'measured':>9}  verdict"

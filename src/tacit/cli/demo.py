@@ -30,7 +30,8 @@ class DemoResult:
 @click.option("--points", default=400, show_default=True, type=click.IntRange(10))
 @click.option("--epsilon", default=1.0, show_default=True, type=float)
 @click.option("--delta", default=1e-5, show_default=True, type=float)
-@click.option("--seed", default=0, show_default=True, help="Of the data; privacy noise has none.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0),
+              help="Of the data; privacy noise has none.")  # fmt: skip
 def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> None:
     """Learn from private records with logistic regression, and show what leaked.
 

@@ -26,7 +26,7 @@ NOT_RELEASED = 3
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (where the click command is, its line in the help)
     "audit": ("tacit.cli.audit:audit", "Measure the privacy of the mechanisms on this machine."),
-    "demo": ("tacit.cli.demo:demo", "Release a few votes privately and show what it cost."),
+    "demo": ("tacit.cli.demo:demo", "Train a private classifier on generated records."),
 }
 
 
