@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tacit.privacy.answer import Output as Output
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.budget import Neighbouring as Neighbouring
+    from tacit.privacy.ledger.open import open_ledger as open_ledger
     from tacit.privacy.noise import SecureNoise as SecureNoise
     from tacit.students.noise_aware import NoiseAwareStudent as NoiseAwareStudent
 
@@ -56,6 +57,7 @@ _HOMES = {
     "VoteCounts": "tacit.mechanisms.counts",
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_student": "tacit.persistence.student",
+    "open_ledger": "tacit.privacy.ledger.open",
     "permute_and_flip": "tacit.mechanisms.exponential",
     "save_student": "tacit.persistence.student",
 }

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+import tacit
 from tacit.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -511,6 +512,15 @@ def test_pickling_gives_the_same_file(path: Path) -> None:
     new(path).close()
     with pytest.raises(LedgerUnavailable, match="Another ledger"):
         pickle.loads(text)
+
+
+def test_a_missing_ledger_says_how_to_create_it(path: Path) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        tacit.open_ledger(path)
+    call = f"tacit.open_ledger({str(path)!r}, budget=Budget(...))"
+    assert call in str(refused.value)
+    tacit.open_ledger(path, budget=Budget(1.0, 1e-5)).close()
+    tacit.open_ledger(path).close()
 
 
 WORKER = """

@@ -26,9 +26,9 @@ def open_ledger(
     Parameters
     ----------
     where : path, URL or Ledger
-        A path is an SQLite file, created when it is not there. URLs: ``sqlite:///relative.sqlite``,
-        ``sqlite:////absolute.sqlite``, ``memory:``. An object with the methods of ``Ledger`` is
-        returned as it is.
+        A path is an SQLite file, created when it is not there and ``budget`` is given. URLs:
+        ``sqlite:///relative.sqlite``, ``sqlite:////absolute.sqlite``, ``memory:``. An object with
+        the methods of ``Ledger`` is returned as it is.
     budget : Budget, optional
         Lifetime budget: needed to create a ledger, checked against that of an existing one.
     composition : {"basic", "zcdp"}, optional

@@ -37,7 +37,9 @@ class SqliteFile:
             _create_private(self.path)
         elif not self.path.is_file():
             raise InvalidArgument(
-                f"There is no ledger at {str(self.path)!r}; give `budget` to create one."
+                f"There is no ledger at {str(self.path)!r}. Create it once, with the lifetime "
+                f"budget of the data set: tacit.open_ledger({str(self.path)!r}, "
+                "budget=Budget(...))."
             )
         _FILES.add(self)
 
