@@ -90,6 +90,10 @@ class VoteMechanism(Mechanism):
         """Answer the questions in order with a fresh run.
 
         Returns one answer per question reached: fewer than asked when the run stops on the way.
+
+        Every call spends the price of a whole run again, also for the same questions: nothing here
+        remembers earlier calls or stops at a budget. ``tacit.labeling.Labeler`` with a ledger does
+        both: it adds up what is spent, and answers a question a second time for free.
         """
         return self.start(noise=noise).release(counts)
 
