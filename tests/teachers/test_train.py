@@ -216,7 +216,7 @@ def test_tasks_are_large_enough_and_bounded() -> None:
 
 def test_memory_is_estimated_from_public_sizes() -> None:
     sizes: dict[str, Any] = {"classes": [0, 1], "shard_size": 10}
-    few = estimate_memory(GaussianNB(), QUESTIONS, n_teachers=200, keep=False, **sizes)
+    few = estimate_memory(GaussianNB(), QUESTIONS, n_teachers=1_000, keep=False, **sizes)
     many = estimate_memory(GaussianNB(), QUESTIONS, n_teachers=20_000, keep=False, **sizes)
     kept = estimate_memory(GaussianNB(), QUESTIONS, n_teachers=20_000, keep=True, **sizes)
     assert few == many and kept.total > 1000 * few.models
