@@ -22,16 +22,21 @@ from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
 
-PRIOR_VARIANCES: FloatArray = np.geomspace(0.3, 3000.0, 14)
-"""Candidates for the prior variance of the weights, on features of mean length one."""
+PRIOR_VARIANCES: FloatArray = 2.0 ** np.arange(1, 12)
+"""Candidates for the prior variance of the weights, on features of mean length one.
+
+The smallest gives the score of a typical point a standard deviation of about 1.4: teachers that
+agree by four to one are nothing unusual, unanimity everywhere is.
+"""
 
 _INTERCEPT_VARIANCE = 10.0
 
-_AS_GOOD = 3.0
+_AS_GOOD = 5.0
 """Evidences this close (in nats) are called equal, and the strongest prior among them is taken.
 
-The Laplace approximation leans towards weak priors when there is much noise; on public benchmark
-data the strongest of the equals is never worse by more than its standard error, often better.
+The Laplace approximation leans towards weak priors when there is much noise. On splits of public
+benchmark data set aside for this choice, the strongest of the equals was the best or within half a
+point of it at every epsilon tried.
 """
 
 
