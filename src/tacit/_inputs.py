@@ -7,6 +7,7 @@ says, must not depend on what a private record holds.
 from __future__ import annotations
 
 import math
+import numbers
 import warnings
 from typing import Any
 
@@ -75,6 +76,27 @@ def _found(y: NDArray[Any]) -> NDArray[Any]:
     if len(found) < 2:
         raise InvalidArgument(f"`y` must hold at least two classes, got {len(found)} class.")
     return found
+
+
+def workers(n_jobs: Any) -> int | None:
+    """Return a number of workers as joblib takes it."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise InvalidArgument(
+            f"`n_jobs` must be None or an integer other than 0 (-1: all cores), got {n_jobs!r}."
+        )
+    return int(n_jobs)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return what drives sharding and training."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"`random_state` must be None or an integer, 0 or more, got {random_state!r}."
+        ) from None
 
 
 def identifiers(groups: Any, n_records: int) -> list[bytes] | None:

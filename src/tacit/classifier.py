@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -12,20 +14,20 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import __version__, _validate
-from tacit._inputs import class_list, identifiers, private_labels
+from tacit._inputs import class_list, generator, identifiers, private_labels, workers
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, resolve
 from tacit.datasets.form import Kind, PointForm
 from tacit.datasets.records import PublicPool, n_rows, take
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.pipeline import PrivateRecords, Released, release_labels
+from tacit.pipeline import PrivateRecords, Released, release_labels, votes_released
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
 from tacit.report import PrivacyStatement, RunReport
 from tacit.report.run import run_report
-from tacit.students.fitting import FittedStudent, fit_student
+from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
 from tacit.theory.planner import pool_part
 
@@ -96,6 +98,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     resolved_params_ : dict
         What every "auto" chose.
     representation_ : fitted transformer or None
+    released_ : ReleasedVotes
+        What was released: ``positions`` in the pool, ``labels`` (class indices) or ``shares`` with
+        their ``variance``, ``classes`` and the guarantee (``privacy``). Set before the student is
+        fitted and kept when that fails: any number of students may learn from it, free of charge.
 
     Notes
     -----
@@ -177,41 +183,46 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
         if self.learner is None:
             raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
-        rng = np.random.default_rng(self.random_state)
-        X, y, names, pool = self._read(X, y, X_public, groups, rng)
-        noise = self._noise()
-        how = resolve(self, pool, n_rows(X), names, budget, len(self.classes_), noise)
-        self._warn(how)
-        self.representation_ = how.representation
-        points = PublicPool(self._represent(pool.points))
-        check_learner(how.learner, points.points, self.classes_)
-        released = release_labels(
-            self._records(X, y, points, how),
-            points,
-            learner=how.learner,
-            classes=self.classes_,
-            n_teachers=how.n_teachers,
-            n_questions=how.n_questions,
-            mechanism=how.mechanism,
-            neighbouring=how.neighbouring,
-            delta=budget.delta,
-            ledger=self._ledger(budget),
-            key=f"fit-{noise.bits(64):016x}",
-            noise=noise,
-            rng=rng,
-            n_jobs=self.n_jobs,
-            progress=self.verbose,
-        )
-        self.student_: FittedStudent = fit_student(
-            self.student,
-            points.points if self._student_sees_representation() else pool.points,
-            released,
-            len(self.classes_),
-            self.refusals,
-            rng,
-            represented=self._student_sees_representation(),
-        )
-        self._tell(how, released, secure=noise.secure)
+        rng = generator(self.random_state)
+        n_jobs = workers(self.n_jobs)
+        with _kept_unless_fitted(self):
+            X, y, names, pool, rows = self._read(X, y, X_public, groups, rng)
+            noise = self._noise()
+            how = resolve(self, pool, n_rows(X), names, budget, len(self.classes_), noise)
+            self._warn(how)
+            self.representation_ = how.representation
+            points = PublicPool(self._represent(pool.points))
+            seen = points.points if self._student_sees_representation() else pool.points
+            check_learner(how.learner, points.points, self.classes_)
+            check_student(self.student, seen, len(self.classes_))
+            released = release_labels(
+                self._records(X, y, points, how),
+                points,
+                learner=how.learner,
+                classes=self.classes_,
+                n_teachers=how.n_teachers,
+                n_questions=how.n_questions,
+                mechanism=how.mechanism,
+                neighbouring=how.neighbouring,
+                delta=budget.delta,
+                ledger=self._ledger(budget),
+                key=f"fit-{noise.bits(64):016x}",
+                noise=noise,
+                rng=rng,
+                n_jobs=n_jobs,
+                progress=self.verbose,
+            )
+            self._tell(how, released, secure=noise.secure)
+            self.released_ = votes_released(released, rows, self.classes_, self.privacy_)
+            self.student_: FittedStudent = fit_student(
+                self.student,
+                seen,
+                released,
+                len(self.classes_),
+                self.refusals,
+                rng,
+                represented=self._student_sees_representation(),
+            )
         return self
 
     def _noise(self) -> NoiseSource:
@@ -231,8 +242,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(
         self, X: Any, y: Any, X_public: Any, groups: Any, rng: np.random.Generator
-    ) -> tuple[Any, NDArray[Any], list[bytes] | None, PublicPool]:
-        """Return records, labels, identifiers and pool, all in the form of the public points."""
+    ) -> tuple[Any, NDArray[Any], list[bytes] | None, PublicPool, NDArray[Any] | None]:
+        """Return records, labels, identifiers and pool, all in the form of the public points.
+
+        Last: which records the pool was made of, None when it was given.
+        """
         protect = _validate.one_of(("records", "labels"), protect=self.protect)
         if X_public is None and protect == "records":
             raise InvalidArgument(
@@ -248,11 +262,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes_ = class_list(self.classes, labels)
         names = identifiers(groups, n_rows(X))
         if points is not None:
-            return X, labels, names, PublicPool(self._checked(points, reset=False))
+            return X, labels, names, PublicPool(self._checked(points, reset=False)), None
         order, part = rng.permutation(n_rows(X)), pool_part(n_rows(X))
         asked, kept = np.sort(order[:part]), np.sort(order[part:])
         names = None if names is None else [names[position] for position in kept]
-        return take(X, kept), labels[kept], names, PublicPool(take(X, asked))
+        return take(X, kept), labels[kept], names, PublicPool(take(X, asked)), asked
 
     def _refuse_sliced(self, X: Any, X_public: Any, groups: Any) -> None:
         if isinstance(X_public, PublicPool):
@@ -377,6 +391,21 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "student_" in state and state["ledger"] is not None:
             state["ledger"] = LeftBehind()
         return state
+
+
+@contextmanager
+def _kept_unless_fitted(model: PATEClassifier) -> Iterator[None]:
+    """Put a model back as it was when its fit fails; what was released and paid for is kept."""
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        released = vars(model).get("released_")
+        model.__dict__.clear()
+        model.__dict__.update(before)
+        if released is not None:
+            model.released_ = released
+        raise
 
 
 def _refuse_shown(X: Any) -> None:

@@ -18,14 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.datasets.records import PublicPool, take
+from tacit.errors import LedgerError
 from tacit.labeling import Labeler, question_keys
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.answer import Answer
+from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Neighbouring
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
+from tacit.report import PrivacyStatement
+from tacit.students.passive import released_labels
 from tacit.teachers.partition import (
     IndexArray,
     equal_split,
@@ -64,6 +68,49 @@ class Released:
     usage: dict[Event, int]
 
 
+@dataclass(frozen=True)
+class ReleasedVotes:
+    """What a fit released, in the form a student learns from. Public, and paid for.
+
+    Parameters
+    ----------
+    positions : array of int
+        Rows of ``X_public`` (of ``X`` when the records' own features were the pool).
+    labels : array of int
+        Index in ``classes`` of every released label (for shares: of the largest); -1 if refused.
+    shares : array of shape (n_answers, n_classes), or None
+        Noisy shares of the vote, when those were released.
+    variance : float
+        Known variance of every share; 0 for labels.
+    classes : array
+    privacy : PrivacyStatement
+        The guarantee of this release.
+    """
+
+    positions: IndexArray
+    labels: NDArray[np.int64]
+    shares: NDArray[np.float64] | None
+    variance: float
+    classes: NDArray[Any]
+    privacy: PrivacyStatement
+
+
+def votes_released(
+    released: Released, rows: IndexArray | None, classes: NDArray[Any], privacy: PrivacyStatement
+) -> ReleasedVotes:
+    """Return what was released; ``rows`` says which rows of the records are the pool, if any."""
+    answers = released.answers
+    shares = released.plan.output is Output.SHARE and len(answers) > 0
+    return ReleasedVotes(
+        positions=released.positions if rows is None else rows[released.positions],
+        labels=released_labels(answers),
+        shares=np.array([answer.share for answer in answers]) if shares else None,
+        variance=answers[0].variance if shares else 0.0,
+        classes=classes,
+        privacy=privacy,
+    )
+
+
 def release_labels(
     records: PrivateRecords,
     pool: PublicPool,
@@ -79,6 +126,7 @@ def release_labels(
     key: str,
     noise: NoiseSource,
     rng: np.random.Generator,
+    names: Sequence[bytes] | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> Released:
@@ -87,11 +135,14 @@ def release_labels(
     Privacy
     -------
     Neighbours: as ``neighbouring`` says; one record (or person) reaches one shard, one teacher and
-    at most one vote of every question. Price: the mechanism's plan, reserved on the ledger before
-    anything is trained.
+    at most one vote of every question. Price: the mechanism's plan, which is fixed, and refused
+    when it does not fit the ledger, before anything is trained. It is reserved once the teachers
+    have voted, before any noise is drawn: training that was interrupted has cost nothing.
+
+    ``names`` are the public names of the points (``question_keys``) where they are known already.
     """
-    asked, names = _choose(pool, n_questions, rng)
-    labeler = Labeler(mechanism, ledger, delta=delta, noise=noise, n_teachers=n_teachers, key=key)
+    asked, questions = _choose(names or question_keys(pool.points), n_questions, rng)
+    _check_affordable(ledger, mechanism.plan(delta, n_teachers=n_teachers), noise)
     shards = split(records, n_teachers, neighbouring, rng)
     votes = train_and_count(
         learner,
@@ -104,7 +155,8 @@ def release_labels(
         n_jobs=n_jobs,
         progress=progress,
     )
-    answers = labeler.ask(votes, names)
+    labeler = Labeler(mechanism, ledger, delta=delta, noise=noise, n_teachers=n_teachers, key=key)
+    answers = labeler.ask(votes, questions)
     # A run that stopped on the way (sparse vector) has answered the first questions.
     reached = asked[: len(answers)]
     return Released(reached, answers, labeler.plan, ledger.usage(labeler.plan_id))
@@ -121,13 +173,24 @@ def split(
     return equal_split(records.n_records, n_teachers, rng, groups=records.people)
 
 
-def _choose(
-    pool: PublicPool, n_questions: int, rng: np.random.Generator
-) -> tuple[IndexArray, list[bytes]]:
-    """Return positions of distinct points at random, with their names: equal points are one."""
-    names = question_keys(pool.points)
+def _check_affordable(ledger: Ledger, plan: Plan, noise: NoiseSource) -> None:
+    """Refuse, before anything is trained, what the ledger would refuse afterwards."""
+    if not noise.secure and not ledger.allow_insecure:
+        raise LedgerError(INSECURE_REFUSED)
+    ledger.check_plan(plan)
+
+
+def distinct_points(names: Sequence[bytes]) -> IndexArray:
+    """Return where each name occurs first: equal points are one question."""
     first = {name: position for position, name in reversed(list(enumerate(names)))}
-    distinct = np.array(sorted(first.values()), dtype=np.intp)
+    return np.array(sorted(first.values()), dtype=np.intp)
+
+
+def _choose(
+    names: Sequence[bytes], n_questions: int, rng: np.random.Generator
+) -> tuple[IndexArray, list[bytes]]:
+    """Return positions of distinct points at random, with their names."""
+    distinct = distinct_points(names)
     if n_questions < len(distinct):
         distinct = np.sort(rng.choice(distinct, n_questions, replace=False))
     return distinct, [names[position] for position in distinct]

@@ -6,15 +6,19 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit import _validate
 from tacit.datasets.records import n_rows, take
 from tacit.datasets.representation import PoolRepresentation
+from tacit.errors import InvalidArgument
 from tacit.privacy.answer import Output
 from tacit.students.noise_aware import NoiseAwareStudent
 from tacit.students.passive import UNLABELLED, fit_on_labels, released_labels
+from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
+from tacit.teachers.quiet import Quiet
 
 
 class FittedStudent:
@@ -41,6 +45,64 @@ class FittedStudent:
         proba = np.zeros((len(found), self.n_classes))
         proba[:, known] = found
         return proba
+
+
+def check_student(student: Any, points: Any, n_classes: int) -> None:
+    """Try a student on public points with made-up labels, before anything is spent.
+
+    Parameters
+    ----------
+    student : estimator or None
+        Not changed. None, the default student, needs no check.
+    points : table
+        Public points in the form the student will see.
+    n_classes : int
+
+    Raises
+    ------
+    InvalidArgument
+        When it is a class, lacks ``fit`` or ``predict``, is a regressor, or fails.
+    """
+    if student is None:
+        return
+    _check_interface(student)
+    name = type(student).__name__
+    some = take(points, _few(n_rows(points), n_classes))
+    labels = np.arange(n_rows(some)) % n_classes
+    if _takes_unlabelled(student):
+        labels[len(labels) // 2 :] = UNLABELLED
+    try:
+        with Quiet():
+            predicted = np.asarray(fit_on_labels(student, some, labels).predict(some))
+    except Exception as error:
+        raise InvalidArgument(
+            f"`student` must be able to fit and predict; {name} failed on public points with "
+            f"made-up labels: {type(error).__name__}: {error}"
+        ) from error
+    if predicted.shape != labels.shape or not np.isin(predicted, labels).all():
+        raise InvalidArgument(
+            f"`student` must predict one of the labels it was fitted on per point; {name} "
+            "returned something else (scores or probabilities, perhaps)."
+        )
+
+
+def _few(available: int, n_classes: int) -> NDArray[np.intp]:
+    wanted = max(CHECKED_AT_LEAST, CHECKED_PER_CLASS * n_classes)
+    return np.arange(min(wanted, available))
+
+
+def _check_interface(student: Any) -> None:
+    if isinstance(student, type):
+        raise InvalidArgument(
+            f"`student` must be an object, got the class {student.__name__}; "
+            f"call it: {student.__name__}()."
+        )
+    name = type(student).__name__
+    for method in ("fit", "predict"):
+        if not callable(getattr(student, method, None)):
+            raise InvalidArgument(f"`student` must have `fit` and `predict`; {name} lacks one.")
+    if hasattr(student, "__sklearn_tags__") and is_regressor(student):
+        raise InvalidArgument(f"`student` must be a classifier, got the regressor {name}.")
 
 
 def fit_student(

@@ -109,7 +109,9 @@ def a_plan_that_does_not_fit_changes_nothing(make: MakeLedger) -> None:
     for plan in (plan_of(0.26), plan_of(0.1, delta=9.5e-6)):
         error = _raises(BudgetExceeded, partial(ledger.open_plan, plan, "b"), "it must be refused")
         _ensure("0.25" in str(error), "the message says what is left")
-    _ensure(ledger.head() == before, "a refusal writes nothing")
+        _raises(BudgetExceeded, partial(ledger.check_plan, plan), "checking it refuses it too")
+    ledger.check_plan(plan_of(0.25))
+    _ensure(ledger.head() == before, "a refusal or a check writes nothing")
 
 
 def ten_tenths_are_one(make: MakeLedger) -> None:

@@ -90,6 +90,17 @@ class Ledger(Protocol):
             When the key belongs to a different plan.
         """
 
+    def check_plan(self, plan: Plan) -> None:
+        """Check that a plan would fit in what is left; nothing is reserved or written.
+
+        For work that comes before a plan is opened: ``open_plan`` decides again.
+
+        Raises
+        ------
+        BudgetExceeded
+            When the plan does not fit in what is left.
+        """
+
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
 

@@ -160,6 +160,18 @@ class RowLedger(ABC):
             opened.append(found)
             if other == name:
                 return _same_plan(found, plan, row.seq)
+        self._refuse_unfit(opened, plan)
+        row = link(head, Kind.PLAN, encode_plan(plan, name))
+        store.append([row])
+        return PlanId(row.seq)
+
+    def check_plan(self, plan: Plan) -> None:
+        """Check that a plan would fit in what is left; nothing is reserved or written."""
+        _validate.instance(Plan, plan=plan)
+        with self._reading() as store:
+            self._refuse_unfit(list(opened_plans(store).values()), plan)
+
+    def _refuse_unfit(self, opened: Sequence[Plan], plan: Plan) -> None:
         if not fits(self.budget, self.composition, [*opened, plan]):
             raise BudgetExceeded(
                 words.plan_refused(
@@ -169,9 +181,6 @@ class RowLedger(ABC):
                     left=remaining(self.budget, self.composition, opened),
                 )
             )
-        row = link(head, Kind.PLAN, encode_plan(plan, name))
-        store.append([row])
-        return PlanId(row.seq)
 
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
