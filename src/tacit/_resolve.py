@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,17 +14,21 @@ from sklearn.pipeline import Pipeline
 
 from tacit import _validate
 from tacit._inputs import numbered
+from tacit._represented import represented
 from tacit.datasets.records import PublicPool
 from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.labeling import question_keys
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,
     GaussianVote,
     LaplaceVote,
     SparseVote,
+    StableVote,
 )
 from tacit.mechanisms.base import VoteMechanism
+from tacit.pipeline import distinct_points
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.noise import NoiseSource
@@ -39,7 +44,8 @@ NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
 class Resolved:
     """Settings in force. Public, but for ``people`` and ``hash_key``.
 
-    ``n_units`` is the number of records, or people; None where that is private.
+    ``n_units`` is the number of records, or people; None where that is private. ``points`` is the
+    pool in the coordinates of the representation, ``names`` the public names of its points.
     """
 
     learner: Any
@@ -48,6 +54,8 @@ class Resolved:
     mechanism: VoteMechanism
     neighbouring: Neighbouring
     representation: Any
+    points: PublicPool
+    names: list[bytes]
     unit: str
     assumptions: tuple[str, ...]
     chosen: dict[str, Any]
@@ -67,8 +75,13 @@ def resolve(
     budget: Budget,
     n_classes: int,
     noise: NoiseSource,
+    *,
+    own_features: bool = False,
 ) -> Resolved:
-    """Return what is in force. Sees sizes, the pool and the budget; no label, no private value."""
+    """Return what is in force. Sees sizes, the pool and the budget; no label, no private value.
+
+    ``own_features`` says that the pool is made of the records' own features.
+    """
     neighbouring = _relation(settings, names is not None)
     hashed = neighbouring is Neighbouring.ADD_REMOVE
     people = names if names is None or hashed else numbered(names)
@@ -76,9 +89,12 @@ def resolve(
     n_units = None if hashed else n_records if people is None else len(np.unique(people))
     n_teachers = _teachers(settings.n_teachers, n_units, budget)
     output = _output(settings)
-    n_questions = _questions(settings, pool, output)
-    mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
     representation, spoken = _representation(settings, pool)
+    points = pool if representation is None else _in(representation, pool)
+    asked = question_keys(points.points)
+    n_questions = _questions(settings, len(distinct_points(asked)), output)
+    mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
+    _refuse_silent(mechanism, n_teachers)
     unit = "record" if names is None else "person"
     return Resolved(
         learner=settings.learner,
@@ -87,8 +103,10 @@ def resolve(
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,
+        points=points,
+        names=asked,
         unit=unit,
-        assumptions=_assumptions(settings, neighbouring, unit, representation),
+        assumptions=_assumptions(settings, neighbouring, unit, representation, own_features),
         chosen={
             "n_teachers": n_teachers,
             "n_queries": n_questions,
@@ -163,13 +181,13 @@ def _output(settings: Any) -> Output:
     return Output(release)
 
 
-def _questions(settings: Any, pool: PublicPool, output: Output) -> int:
+def _questions(settings: Any, n_points: int, output: Output) -> int:
     most = _capacity(settings.mechanism)
     if isinstance(settings.n_queries, str):
         _validate.one_of(("auto",), n_queries=settings.n_queries)
-        number = questions_for(pool.n_points, shares=output is Output.SHARE)
+        number = questions_for(n_points, shares=output is Output.SHARE)
         return number if most is None else min(number, most)
-    number = min(_validate.positive_integer(n_queries=settings.n_queries), pool.n_points)
+    number = min(_validate.positive_integer(n_queries=settings.n_queries), n_points)
     if most is not None and number > most:
         raise InvalidArgument(
             f"`n_queries` must be at most {most}, what the mechanism given may answer, "
@@ -231,6 +249,24 @@ def _mechanism(
             return SparseVote.for_budget(budget, cutoff=cutoff, n_classes=n_classes)
 
 
+def _refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
+    """Refuse a threshold that not even a unanimous vote reaches."""
+    if not isinstance(mechanism, SparseVote | StableVote):
+        return
+    largest = math.ceil(n_teachers / 2) - 1
+    if math.floor(mechanism.threshold) > largest:
+        raise InvalidArgument(
+            f"`mechanism` must have a threshold that votes can reach: {mechanism.name} has "
+            f"{math.floor(mechanism.threshold)}, and a unanimous vote of {n_teachers} teachers "
+            f"has a distance of {largest}, so it would answer nothing. Use more teachers, a "
+            "larger epsilon, or plan fewer refusals (a smaller `n_queries` or cutoff)."
+        )
+
+
+def _in(representation: Any, pool: PublicPool) -> PublicPool:
+    return PublicPool(represented(representation, pool.points))
+
+
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
     """Return a transformer fitted on the pool alone, and its name."""
     given = settings.representation
@@ -257,7 +293,11 @@ def _numbers(points: Any) -> bool:
 
 
 def _assumptions(
-    settings: Any, neighbouring: Neighbouring, unit: str, representation: Any
+    settings: Any,
+    neighbouring: Neighbouring,
+    unit: str,
+    representation: Any,
+    own_features: bool,
 ) -> tuple[str, ...]:
     labels_only = neighbouring is Neighbouring.LABELS
     people = "people" if unit == "person" else "records"
@@ -266,6 +306,11 @@ def _assumptions(
         if labels_only
         else "The points asked about are public and were chosen without looking at private records."
     ]
+    if own_features:
+        said.append(
+            "The points asked about are features of the records themselves: those records' own "
+            "labels were not used."
+        )
     if isinstance(settings.classes, str):
         said.append("The list of classes was read from the private labels and is NOT protected.")
     if neighbouring is not Neighbouring.ADD_REMOVE:

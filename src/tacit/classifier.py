@@ -188,10 +188,19 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         with _kept_unless_fitted(self):
             X, y, names, pool, rows = self._read(X, y, X_public, groups, rng)
             noise = self._noise()
-            how = resolve(self, pool, n_rows(X), names, budget, len(self.classes_), noise)
+            how = resolve(
+                self,
+                pool,
+                n_rows(X),
+                names,
+                budget,
+                len(self.classes_),
+                noise,
+                own_features=rows is not None,
+            )
             self._warn(how)
             self.representation_ = how.representation
-            points = PublicPool(self._represent(pool.points))
+            points = how.points
             seen = points.points if self._student_sees_representation() else pool.points
             check_learner(how.learner, points.points, self.classes_)
             check_student(self.student, seen, len(self.classes_))
@@ -209,6 +218,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 key=f"fit-{noise.bits(64):016x}",
                 noise=noise,
                 rng=rng,
+                names=how.names,
                 n_jobs=n_jobs,
                 progress=self.verbose,
             )
@@ -223,6 +233,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 rng,
                 represented=self._student_sees_representation(),
             )
+            self._warn_of_little()
         return self
 
     def _noise(self) -> NoiseSource:
@@ -322,6 +333,21 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=3,
             )
+
+    def _warn_of_little(self) -> None:
+        """Say when nothing, or one class, was answered. What was released is public."""
+        answered = np.unique(self.released_.labels[self.released_.labels >= 0])
+        if len(answered) > 1:
+            return
+        found = "no point was answered: the student predicts the first class"
+        if len(answered) == 1:
+            found = f"every answer is the class {self.classes_.tolist()[answered[0]]!r}"
+        warnings.warn(
+            f"Of {len(self.released_.labels)} points asked, {found}. Try another number of "
+            "teachers or a larger epsilon, and check that `y` holds labels of `classes`.",
+            UserWarning,
+            stacklevel=3,
+        )
 
     def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
         spent = price(released.usage, delta=self.delta).epsilon if released.usage else 0.0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
@@ -21,6 +22,7 @@ from tacit import (
     LaplaceVote,
     Output,
     SparseVote,
+    StableVote,
 )
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.report import RunReport
@@ -51,7 +53,7 @@ OBJECTS = [
 
 @pytest.mark.parametrize("mechanism", OBJECTS, ids=lambda m: f"{m.name}-{m.output}")
 def test_every_mechanism_as_an_object(make, task, mechanism):
-    clf = make(mechanism=mechanism).fit(task.X, task.y, X_public=task.pool)
+    clf = make(mechanism=mechanism, n_teachers=20).fit(task.X, task.y, X_public=task.pool)
     assert clf.resolved_params_["release"] == mechanism.output.value
     planned = getattr(mechanism, "questions", getattr(mechanism, "answers", 60))
     assert clf.resolved_params_["n_queries"] <= planned
@@ -200,7 +202,9 @@ def test_a_semi_supervised_student_sees_the_whole_pool_in_index_space(make_seede
 
 
 def test_one_released_class_gives_a_constant_student(make, task):
-    clf = make(student=LogisticRegression()).fit(task.X, np.ones(400, int), X_public=task.pool)
+    clf = make(student=LogisticRegression())
+    with pytest.warns(UserWarning, match="every answer is the class 1"):
+        clf.fit(task.X, np.ones(400, int), X_public=task.pool)
     assert set(clf.predict(task.X)) == {1}
     assert clf.predict_proba(task.X)[:, 1].min() == 1
 
@@ -208,7 +212,8 @@ def test_one_released_class_gives_a_constant_student(make, task):
 def test_nothing_released_gives_the_first_class(make, task):
     mechanism = ConfidentVote(threshold=1e6, sigma1=5.0, sigma2=5.0, questions=10)
     clf = make(student=LogisticRegression(), mechanism=mechanism, epsilon=100.0)
-    clf.fit(task.X, task.y, X_public=task.pool)
+    with pytest.warns(UserWarning, match="Of 10 points asked, no point was answered"):
+        clf.fit(task.X, task.y, X_public=task.pool)
     assert clf.report().answered == 0
     assert set(clf.predict(task.X)) == {0}
 
@@ -217,6 +222,23 @@ def test_equal_points_are_asked_once(make, task):
     doubled = np.vstack([task.pool[:20], task.pool[:20]])
     clf = make().fit(task.X, task.y, X_public=doubled)
     assert clf.report().asked == 20
+    once = make().fit(task.X, task.y, X_public=task.pool[:20])
+    assert clf.resolved_params_["n_queries"] == once.resolved_params_["n_queries"] == 20
+    assert clf.resolved_params_["mechanism"] == once.resolved_params_["mechanism"]
+    many = make(n_queries=30).fit(task.X, task.y, X_public=doubled)
+    assert many.resolved_params_ == clf.resolved_params_
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    ["sparse", SparseVote(5.0, 200.0, 2), StableVote(5.0, 200, answers=2)],
+    ids=["name", "sparse", "stable"],
+)
+def test_a_threshold_that_no_vote_reaches_is_refused(make, task, untrained, mechanism):
+    with pytest.raises(InvalidArgument, match="vote of 40 teachers has a distance of 19.*more tea"):
+        epsilon = 1.0 if mechanism == "sparse" else 100.0
+        clf = make(mechanism=mechanism, n_teachers=40, epsilon=epsilon, delta=1e-3)
+        clf.fit(task.X, task.y, X_public=task.pool)
 
 
 # ---- what is said -------------------------------------------------------------------------------
@@ -241,8 +263,12 @@ def test_the_report_goes_through_json(make, task):
 def test_label_private_learning_needs_no_pool_and_says_what_it_protects(make, task):
     clf = make(protect="labels").fit(task.X, task.y)
     text = " ".join(str(clf.privacy_).split())
-    assert "The labels of one record, and nothing else" in text
+    assert "The label of one record, and nothing else" in text
+    assert "guess about the label of one record" in text
     assert "Features are public" in text
+    assert "features of the records themselves" in text
+    given = make(protect="labels").fit(task.X, task.y, X_public=task.pool)
+    assert "features of the records themselves" not in " ".join(given.privacy_.assumptions)
     assert clf.score(task.X, task.y) > 0.7
 
 
@@ -257,3 +283,11 @@ def test_add_remove_with_identifiers(make, task):
     clf.fit(task.X, task.y, X_public=task.pool, groups=[f"id{k}" for k in range(400)])
     assert "number of" not in str(clf.privacy_)
     assert clf.score(task.X, task.y) > 0.7
+
+
+@pytest.mark.parametrize(("first", "second"), [(np.asarray, csr_matrix), (csr_matrix, np.asarray)])
+@pytest.mark.parametrize("learner", [LogisticRegression(), DecisionTreeClassifier()], ids=repr)
+def test_records_take_the_container_of_the_pool(make, task, first, second, learner):
+    clf = make(learner=learner).fit(first(task.X), task.y, X_public=second(task.pool))
+    assert clf.score(first(task.X), task.y) > 0.75
+    assert np.array_equal(clf.predict(first(task.X)), clf.predict(second(task.X)))

@@ -80,3 +80,12 @@ def test_lists_and_objects_are_read_cell_by_cell(odd):
         found = form.conform(given)
         assert found.dtype == np.float64
         assert found[0].tolist() == [1.0, 2.0] and found[1, 1] == 4.0
+
+
+def test_points_take_the_container_of_the_public_ones():
+    table = np.array([[0.0, 1.0], [2.0, np.nan]])
+    dense = PointForm(table).conform(sparse.csr_matrix(table))
+    assert isinstance(dense, np.ndarray) and np.array_equal(dense, table, equal_nan=True)
+    for given in (table, table.tolist(), sparse.csc_matrix(table)):
+        kept = PointForm(sparse.csr_matrix(table)).conform(given)
+        assert sparse.issparse(kept) and np.array_equal(kept.toarray(), table, equal_nan=True)

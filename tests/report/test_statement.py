@@ -39,7 +39,12 @@ def text(**changes) -> str:
         ("replace", "person", "All values of all records of one person"),
         ("add-remove", "record", "Whether one record is in the data at all"),
         ("add-remove", "person", "Whether all records of one person are in the data"),
-        ("labels", "record", "The labels of one record, and nothing else"),
+        ("labels", "record", "The label of one record, and nothing else"),
+        ("labels", "person", "The labels of one person's records, and nothing else"),
+        ("labels", "record", "the odds of any guess about the label of one record by"),
+        ("labels", "person", "the odds of any guess about the labels of one person's records by"),
+        ("labels", "record", "D', that differ in the label of one record, and"),
+        ("replace", "record", "the odds of any guess about one record by"),
     ],
 )
 def test_it_says_what_is_protected(relation, unit, words):

@@ -39,8 +39,12 @@ class PointForm:
     array([[ 5., nan]])
     """
 
+    sparse: bool | None = None
+    """Whether points are kept as sparse rows; None (a form read from a file): as they come."""
+
     def __init__(self, like: Any) -> None:
         self.kind = _kind(like)
+        self.sparse = bool(sp.issparse(like))
         # No row is kept: names, types and categories of the columns only.
         self.columns: Any = like.iloc[:0] if self.kind is Kind.FRAME else None
 
@@ -49,7 +53,7 @@ class PointForm:
         if self.kind is Kind.TEXTS:
             return _items(X)
         if self.kind is Kind.NUMBERS:
-            return _numbers(X)
+            return _contained(_numbers(X), self.sparse)
         if self.kind is Kind.FRAME and _is_frame(X) and len(X.columns) == len(self.columns.columns):
             return _framed(X, self.columns)
         return X
@@ -100,6 +104,15 @@ def _numbers(X: Any) -> Any:
         return _framed_numbers(X)
     if isinstance(X, list | tuple) or _letter(getattr(X, "dtype", np.dtype(float))) in "OUS":
         return _read_cells(X)
+    return X
+
+
+def _contained(X: Any, sparse: bool | None) -> Any:
+    """Return numbers in the container of the public points: learners tell the two apart."""
+    if sparse is False and sp.issparse(X):
+        return X.toarray()
+    if sparse and not sp.issparse(X) and getattr(X, "ndim", None) == 2:
+        return sp.csr_matrix(np.asarray(X))
     return X
 
 

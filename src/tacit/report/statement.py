@@ -16,17 +16,29 @@ _WHAT = {
     Neighbouring.REPLACE: "All values of {one}, features and labels. How many {many} there are is "
     "not protected.",
     Neighbouring.ADD_REMOVE: "Whether {one} {are} in the data at all, and all values.",
-    Neighbouring.LABELS: "The labels of {one}, and nothing else. Features are not protected, nor "
+    Neighbouring.LABELS: "{The_label}, and nothing else. Features are not protected, nor "
     "who is in the data.",
 }
 _DIFFER = {
     Neighbouring.REPLACE: "one of which has {one} replaced by another's",
     Neighbouring.ADD_REMOVE: "one of which has {one} more than the other",
-    Neighbouring.LABELS: "that differ in the labels of {one}",
+    Neighbouring.LABELS: "that differ in {label}",
 }
 _UNITS = {
-    "record": {"one": "one record", "are": "is", "many": "records"},
-    "person": {"one": "all records of one person", "are": "are", "many": "people"},
+    "record": {
+        "one": "one record",
+        "are": "is",
+        "many": "records",
+        "label": "the label of one record",
+        "The_label": "The label of one record",
+    },
+    "person": {
+        "one": "all records of one person",
+        "are": "are",
+        "many": "people",
+        "label": "the labels of one person's records",
+        "The_label": "The labels of one person's records",
+    },
 }
 _LARGEST_EXPONENT = 700.0
 
@@ -128,12 +140,13 @@ class PrivacyStatement:
         else:
             factor = f"exp({rounded_up(self.epsilon, 6)}), which is no protection at all"
         differ = _DIFFER[self.neighbouring].format(**words)
+        guessed = words["label" if self.neighbouring is Neighbouring.LABELS else "one"]
         return (
             f"For all data sets D and D', {differ}, and all sets A of outcomes, "
             f"P[M(D) in A] <= exp({rounded_up(self.epsilon, 6)}) P[M(D') in A] + "
             f"{rounded_up(self.delta, 3)}, and the "
             "same with D and D' exchanged. In words: what is released changes the odds of any "
-            f"guess about {words['one']} by a factor of at most {factor}, up to a failure of "
+            f"guess about {guessed} by a factor of at most {factor}, up to a failure of "
             f"probability about {rounded_up(self.delta, 3)} (delta)."
         )
 
