@@ -22,7 +22,7 @@ from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
 
-PRIOR_VARIANCES: FloatArray = 2.0 ** np.arange(1, 12)
+PRIOR_VARIANCES: FloatArray = np.exp2(np.arange(1, 12, dtype=np.float64))
 """Candidates for the prior variance of the weights, on features of mean length one.
 
 The smallest gives the score of a typical point a standard deviation of about 1.4: teachers that

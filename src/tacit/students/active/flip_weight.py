@@ -41,7 +41,7 @@ class FlipWeight:
     Parameters
     ----------
     learner : {"logistic", "ridge"} or estimator, default "logistic"
-        Ridge: |p| / s. Logistic: (|z| + 1 - exp(-|z|)) / s. Here s = x' H^-1 x, with H the
+        Ridge: ``|p| / s``. Logistic: ``(|z| + 1 - exp(-|z|)) / s``. Here s = x' H^-1 x, with H the
         curvature of the penalised loss, held fixed. Any other estimator is fitted again for each
         candidate with the other label forced on it; the weight is how many more mistakes it then
         makes on the released labels.
@@ -114,7 +114,7 @@ def ridge_flip_weights(rows: Any, signs: FloatArray, points: Any, penalty: float
     """Return the weight of an opposite-label copy that brings a ridge prediction to zero: exact.
 
     A copy with label y and weight c moves the prediction p to (p + c s y) / (1 + c s); with
-    y = -sign(p) it is zero at c = |p| / s.
+    y = -sign(p) it is zero at ``c = |p| / s``.
 
     Examples
     --------
@@ -132,8 +132,8 @@ def ridge_flip_weights(rows: Any, signs: FloatArray, points: Any, penalty: float
 def logistic_flip_weights(rows: Any, signs: FloatArray, points: Any, penalty: float) -> FloatArray:
     """Return the weight that flips a logistic prediction, with the curvature at the fit.
 
-    On the way from z to 0 the copy pulls with force sigmoid(|z|) at first; integrating the change
-    of z per unit of weight, s times that force, gives (|z| + 1 - exp(-|z|)) / s.
+    On the way from z to 0 the copy pulls with force ``sigmoid(|z|)`` at first; integrating the
+    change of z per unit of weight, s times that force, gives ``(|z| + 1 - exp(-|z|)) / s``.
     """
     rows, points = _with_intercept(rows), _with_intercept(points)
     model = LogisticRegression(C=1 / penalty, fit_intercept=False, max_iter=1000)

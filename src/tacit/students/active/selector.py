@@ -19,7 +19,7 @@ from tacit.datasets.records import take
 from tacit.students.active.base import FloatArray, answered
 
 SELECTOR_PENALTY = 10.0
-"""The lambda of the selector: its loss is the sum of log losses plus lambda / 2 times |w|^2."""
+"""The lambda of the selector: its loss is the sum of log losses plus ``lambda / 2 * |w|^2``."""
 
 
 def fit_selector(points: Any, labels: NDArray[np.int64], penalty: float = SELECTOR_PENALTY) -> Any:

@@ -26,8 +26,9 @@ class YanDBAL:
     """Disagreement-based active learning with a linear model, as in [LZCW21]'s experiments.
 
     With t points seen and L mistakes in training, x is asked if t <= 3 or
-    2 |w.x| / (eta_t |x|^2) <= sqrt(c0 L) + c0 ln t, with eta_t = sqrt(r / (r + t)), r the learning
-    rate. Columns are divided by their largest absolute value in the pool. Two classes only.
+    ``2 |w.x| / (eta_t |x|^2) <= sqrt(c0 L) + c0 ln t``, with eta_t = sqrt(r / (r + t)), r the
+    learning rate. Columns are divided by their largest absolute value in the pool. Two classes
+    only.
 
     Parameters
     ----------
@@ -172,7 +173,7 @@ def _check(how: YanDBAL) -> None:
 def one_pass(rows: Any, signs: FloatArray, learning_rate: float) -> tuple[FloatArray, int]:
     """Return a linear model after one pass of importance-aware steps, and its mistakes on the way.
 
-    Step k is w -= (clip(w.x, -1, 1) - y) (1 - exp(-2 eta_k |x|^2)) / |x|^2 x: the squared loss
+    Step k is ``w -= (clip(w.x, -1, 1) - y) (1 - exp(-2 eta_k |x|^2)) / |x|^2 x``: the squared loss
     followed to the end of the step, so that no step overshoots its label.
 
     Examples
