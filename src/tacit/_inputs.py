@@ -12,11 +12,13 @@ import warnings
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
+from tacit.datasets.form import Kind
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import ClassList
@@ -46,6 +48,85 @@ def private_labels(y: Any, n_records: int) -> NDArray[Any]:
     if labels.shape != (n_records,):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
     return labels
+
+
+def refuse_other_kind(y: Any, classes: NDArray[Any]) -> None:
+    """Refuse labels whose container holds numbers when classes are texts: none would be known.
+
+    The reverse is not refused: a single text turns an array of numbers into texts, so that would
+    tell of a record; labels that were turned into text still find their class.
+    """
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if kind in "biuf" and all(isinstance(label, str) for label in classes.tolist()):
+        raise InvalidArgument(
+            "`y` must hold labels of `classes`, which are texts, got an array of numbers "
+            f"(dtype {y.dtype}). List the numbers in `classes`, or turn `y` into the texts."
+        )
+
+
+def refuse_plain(X: Any) -> None:
+    """Refuse a text or a number in the place of records, without showing it."""
+    if isinstance(X, str | bytes | numbers.Number):
+        raise InvalidArgument(f"`X` must be a table or a list of texts, got a {type(X).__name__}.")
+
+
+def check_same_kind(X: Any, points: Any, kind: Kind) -> None:
+    """Check that records and public points are containers of one kind."""
+    if kind is Kind.TEXTS and getattr(X, "ndim", 1) != 1:
+        raise InvalidArgument(
+            "`X_public` must be points like the records of `X`: it holds texts, and `X` is a table."
+        )
+    if kind is Kind.FRAME and not hasattr(X, "columns"):
+        raise InvalidArgument(
+            "`X_public` must be points like the records of `X`: it is a data frame with columns "
+            f"other than numbers, and `X` is a {type(X).__name__}. Give both as data frames."
+        )
+    if kind is Kind.NUMBERS and getattr(X, "ndim", 2) == 1 and getattr(points, "ndim", 2) == 2:
+        raise InvalidArgument(
+            "`X_public` must be points like the records of `X`: it is a table of numbers, and `X` "
+            "has one dimension. Reshape your data, or give texts in both."
+        )
+
+
+def check_columns(points: Any, names: Any, width: int | None) -> None:
+    """Check the columns of public points against those of the records, which are public too."""
+    if names is not None and hasattr(points, "columns"):
+        found, wanted = list(points.columns), list(names)
+        if all(isinstance(name, str) for name in found) and found != wanted:
+            missing = [name for name in wanted if name not in found]
+            raise InvalidArgument(
+                "`X_public` must have the columns of `X`, in the same order: feature names should "
+                f"match. Missing: {_few(missing)}. Not in `X`: "
+                f"{_few([name for name in found if name not in wanted])}."
+            )
+    shape: tuple[int, ...] = getattr(points, "shape", ())
+    if width is not None and len(shape) == 2 and shape[1] != width:
+        raise InvalidArgument(
+            f"`X_public` must have as many columns as `X`, {width}, got {shape[1]}."
+        )
+
+
+def _few(names: list[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:5])
+    return (shown or "none") + (f" and {len(names) - 5} more" if len(names) > 5 else "")
+
+
+def refuse_infinite(points: Any) -> None:
+    """Refuse an infinite number among public points."""
+    table: Any = points.tocoo() if sp.issparse(points) else np.asarray(points)
+    if table.dtype.kind != "f":
+        return
+    if sp.issparse(points):
+        bad = np.isinf(table.data)
+        rows, columns = table.row[bad], table.col[bad]
+    else:
+        rows, columns = np.nonzero(np.isinf(table))
+    if len(rows):
+        raise InvalidArgument(
+            "`X_public` must hold finite or missing numbers, got an infinite one in row "
+            f"{rows[0]}, column {columns[0]} (counted from 0). Remove the point or mark it "
+            "missing (NaN)."
+        )
 
 
 def class_list(classes: Any, y: NDArray[Any]) -> NDArray[Any]:

@@ -87,6 +87,11 @@ def resolve(
     people = names if names is None or hashed else numbered(names)
     # Which numbers are public: of people when they are grouped, of records when they are not.
     n_units = None if hashed else n_records if people is None else len(np.unique(people))
+    if names is not None and n_units is not None and n_units < 2:
+        raise InvalidArgument(
+            f"`groups` must name at least 2 people, got {n_units}: all records belong to one. "
+            "Give one identifier per person."
+        )
     n_teachers = _teachers(settings.n_teachers, n_units, budget)
     output = _output(settings)
     representation, spoken = _representation(settings, pool)
@@ -153,7 +158,7 @@ def _relation(settings: Any, grouped: bool) -> Neighbouring:
 
 def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
     if isinstance(given, str) and n_units is not None:
-        _validate.one_of(("auto",), n_teachers=given)
+        _auto_or_number(n_teachers=given)
         if n_units < 2:
             raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
         return teachers_for(n_units, budget.epsilon)
@@ -161,6 +166,12 @@ def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
     if n_units is not None and number > n_units:
         raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
     return number
+
+
+def _auto_or_number(**named: str) -> None:
+    ((name, given),) = named.items()
+    if given != "auto":
+        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {given!r}.")
 
 
 def _output(settings: Any) -> Output:
@@ -172,6 +183,12 @@ def _output(settings: Any) -> Output:
                 f"{settings.mechanism.output.value!r}."
             )
         return settings.mechanism.output
+    if isinstance(settings.mechanism, type):
+        name = settings.mechanism.__name__
+        raise InvalidArgument(
+            f"`mechanism` must be a name or an object, got the class {name}; make one, for "
+            f"example with {name}.for_budget(...)."
+        )
     name = _validate.one_of(NAMES, mechanism=settings.mechanism)
     can_share = name in ("gaussian", "laplace")
     if release == "share" and not can_share:
@@ -184,7 +201,7 @@ def _output(settings: Any) -> Output:
 def _questions(settings: Any, n_points: int, output: Output) -> int:
     most = _capacity(settings.mechanism)
     if isinstance(settings.n_queries, str):
-        _validate.one_of(("auto",), n_queries=settings.n_queries)
+        _auto_or_number(n_queries=settings.n_queries)
         number = questions_for(n_points, shares=output is Output.SHARE)
         return number if most is None else min(number, most)
     number = min(_validate.positive_integer(n_queries=settings.n_queries), n_points)
@@ -272,9 +289,18 @@ def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
     given = settings.representation
     if given is None:
         return None, "none"
+    if isinstance(given, str) and given != "auto":
+        raise InvalidArgument(
+            f"`representation` must be 'auto', None or a transformer, got {given!r}. Give an "
+            "object, such as PCA(10) of scikit-learn."
+        )
+    if isinstance(given, type):
+        raise InvalidArgument(
+            f"`representation` must be an object, got the class {given.__name__}; "
+            f"call it: {given.__name__}()."
+        )
     if not isinstance(given, str):
         return clone(given).fit(pool.points), repr(given)
-    _validate.one_of(("auto",), representation=given)
     if not _linear(settings.learner) or not _numbers(pool.points):
         return None, "none"
     found = PoolRepresentation().fit(pool.points)

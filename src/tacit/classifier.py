@@ -14,7 +14,18 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import __version__, _validate
-from tacit._inputs import class_list, generator, identifiers, private_labels, workers
+from tacit._inputs import (
+    check_columns,
+    check_same_kind,
+    class_list,
+    generator,
+    identifiers,
+    private_labels,
+    refuse_infinite,
+    refuse_other_kind,
+    refuse_plain,
+    workers,
+)
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, resolve
 from tacit.datasets.form import Kind, PointForm
@@ -264,20 +275,40 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`X_public` must be given to protect records: public points to ask the "
                 'teachers about. protect="labels" needs none, but protects labels alone.'
             )
+        refuse_plain(X)
+        points = None
         if X_public is not None:
+            points = PublicPool(X_public).points
             self._refuse_sliced(X, X_public, groups)
-        points = X_public.points if isinstance(X_public, PublicPool) else X_public
         self.form_ = PointForm(X if points is None else points)
+        if points is not None:
+            if self.form_.kind is Kind.NUMBERS:
+                _refuse_shown(points, "X_public")
+            check_same_kind(X, points, self.form_.kind)
         X = self._checked(X, reset=True)
         labels = private_labels(y, n_rows(X))
         self.classes_ = class_list(self.classes, labels)
+        refuse_other_kind(y, self.classes_)
         names = identifiers(groups, n_rows(X))
         if points is not None:
-            return X, labels, names, PublicPool(self._checked(points, reset=False)), None
+            return X, labels, names, self._pool(points), None
         order, part = rng.permutation(n_rows(X)), pool_part(n_rows(X))
         asked, kept = np.sort(order[:part]), np.sort(order[part:])
         names = None if names is None else [names[position] for position in kept]
         return take(X, kept), labels[kept], names, PublicPool(take(X, asked)), asked
+
+    def _pool(self, points: Any) -> PublicPool:
+        """Return the public points given, whose values may be checked and shown."""
+        known = vars(self)
+        check_columns(
+            self.form_.conform(points),
+            known.get("feature_names_in_"),
+            known.get("n_features_in_"),
+        )
+        pool = PublicPool(self._checked(points, reset=False))
+        if self.form_.kind is Kind.NUMBERS:
+            refuse_infinite(pool.points)
+        return pool
 
     def _refuse_sliced(self, X: Any, X_public: Any, groups: Any) -> None:
         if isinstance(X_public, PublicPool):
@@ -300,7 +331,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Check what is public about points: kind, width, names. Never their values."""
         X = self.form_.conform(X)
         if self.form_.kind is Kind.NUMBERS:
-            _refuse_shown(X)
+            _refuse_shown(X, "X")
             return validate_data(
                 self,
                 X,
@@ -434,15 +465,15 @@ def _kept_unless_fitted(model: PATEClassifier) -> Iterator[None]:
         raise
 
 
-def _refuse_shown(X: Any) -> None:
+def _refuse_shown(X: Any, name: str) -> None:
     """Refuse what scikit-learn's own checks would refuse with the values in the message."""
     if getattr(X, "ndim", 2) != 2:
         raise InvalidArgument(
-            f"`X` must be a table with one row per point, got {X.ndim} dimensions. Reshape your "
-            "data: array.reshape(-1, 1) for one feature, array.reshape(1, -1) for one point."
+            f"`{name}` must be a table with one row per point, got {X.ndim} dimensions. Reshape "
+            "your data: array.reshape(-1, 1) for one feature, array.reshape(1, -1) for one point."
         )
     if getattr(getattr(X, "dtype", None), "kind", "f") == "c":
-        raise InvalidArgument("`X` must hold real numbers. Complex data not supported.")
+        raise InvalidArgument(f"`{name}` must hold real numbers. Complex data not supported.")
 
 
 class LeftBehind:

@@ -28,12 +28,21 @@ class PublicPool:
 
     def __init__(self, points: Any) -> None:
         self.points: Any = points.points if isinstance(points, PublicPool) else points
+        if isinstance(self.points, str | bytes) or not _has_rows(self.points):
+            raise InvalidArgument(
+                "`X_public` must be a table or a list of texts, got a "
+                f"{type(self.points).__name__}."
+            )
         self.n_points = n_rows(self.points)
         if self.n_points == 0:
             raise InvalidArgument("`X_public` must hold at least one point, got none.")
 
     def __repr__(self) -> str:
         return f"PublicPool(n_points={self.n_points})"
+
+
+def _has_rows(points: Any) -> bool:
+    return bool(getattr(points, "shape", ())) or hasattr(type(points), "__len__")
 
 
 def n_rows(points: Any) -> int:
