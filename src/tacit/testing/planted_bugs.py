@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -512,11 +513,11 @@ def floating_point_noise() -> Patches:
 def secure_noise_seeded() -> Patches:
     """The secure source starts from the same seed every time it is made."""
 
-    seeded: dict[int, Any] = {}
+    seeded: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
     for law in ("gaussian", "laplace"):
 
         def draw(self: Any, scale: float, size: int, law: str = law) -> Any:
-            source = seeded.setdefault(id(self), test_noise.SeededNoise(7))
+            source = seeded.setdefault(self, test_noise.SeededNoise(7))
             return getattr(source, law)(scale, size)
 
         yield swap(noise_module.SecureNoise, law, draw)

@@ -34,7 +34,7 @@ def check_selection(subject: SelectionSubject, findings: Findings, seed: int, se
     """A candidate is drawn with the exact chance, at the documented price."""
     exact = subject.function == "exponential_mechanism"
     law_for = exponential_law if exact else permute_and_flip_law
-    noise, samples = SeededNoise(seed), 500
+    noise, samples = SeededNoise(seed), 800
     for scores in SCORES:
         law: Any = dict(enumerate(law_for(scores, subject.epsilon)))
         drawn = [_index(subject, scores, noise) for _ in range(samples)]
@@ -100,7 +100,7 @@ def check_stable_release(subject: Subject, findings: Findings, seed: int, secure
             )
     source = SeededNoise(seed)
     for distance in distances:
-        answers = [mechanism.release("value", distance, noise=source) for _ in range(400)]
+        answers = [mechanism.release("value", distance, noise=source) for _ in range(1500)]
         passed = sum(not answer.refused for answer in answers)
         chance = law.at_least(bar - distance + 1)
         findings.trials.append(Trial(f"distance {distance}", passed, len(answers), chance))
