@@ -189,12 +189,20 @@ def test_categorical_splits_are_asked_one_by_one() -> None:
     shards, questions = np.split(np.arange(200), 4), frame(table(9, 9))
     teachers = train_teachers(learner, frame(X), y, shards, classes=[0, 1], seed=0, like=questions)
     assert teachers._together(questions) is None
-    # Also when the categories come as numbers in an array.
-    codes = HistGradientBoostingClassifier(max_iter=3, categorical_features=[0])
-    numbers = np.column_stack([(X[:, 0] * 2).astype(int).clip(0, 2), X[:, 1]])
-    teachers = train_teachers(codes, numbers, y, shards, classes=[0, 1], seed=0)
-    expected = count_one_by_one(teachers.private_teachers(), numbers[:9], 2)
-    assert np.array_equal(teachers.count(numbers[:9]).private_array(), expected)
+
+
+def test_categories_in_an_array_are_asked_one_by_one() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(8, size=400), rng.normal(size=400)])
+    y = np.isin(X[:, 0], [1, 4, 6]).astype(int)  # no threshold on the code says this
+    learner = HistGradientBoostingClassifier(
+        max_iter=5, min_samples_leaf=2, categorical_features=[0]
+    )
+    shards = np.split(np.arange(400), 4)
+    teachers = train_teachers(learner, X, y, shards, classes=[0, 1], seed=0)
+    expected = count_one_by_one(teachers.private_teachers(), X[:50], 2)
+    assert np.array_equal(teachers.count(X[:50]).private_array(), expected)
+    assert teachers._fused is not None and teachers._fused.alone == (0, 1, 2, 3)
 
 
 @pytest.mark.needs("pandas")

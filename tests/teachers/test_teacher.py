@@ -70,6 +70,12 @@ def test_an_empty_or_tiny_shard_votes_all_the_same(n_records: int) -> None:
     assert (teacher.votes(QUESTIONS) == expected).all()
 
 
+def test_an_empty_shard_never_reaches_the_learner() -> None:
+    teacher = fitted(Scripted(lambda X: ["spam"] * len(X)), X[:0], Y[:0])
+    assert (teacher.votes(QUESTIONS) == 0).all()
+    assert teacher.events == {"empty": 1}
+
+
 def test_too_few_records_for_the_learner_give_the_default_class() -> None:
     from sklearn.neighbors import KNeighborsClassifier
 
