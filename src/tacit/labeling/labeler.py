@@ -26,8 +26,8 @@ CountVotes = Callable[[Sequence[int]], VoteCounts]
 class Labeler(Uncopyable):
     """Answers questions with a mechanism, on a ledger. Batch and online use share it.
 
-    Making a labeler opens its plan: the guarantee of the whole run is reserved before the first
-    vote is counted. With the key of an earlier plan it goes on where that one stopped, also in
+    Making a labeler opens its plan: the guarantee of the whole run is reserved before any noise is
+    drawn. With the key of an earlier plan it goes on where that one stopped, also in
     another process.
 
     Parameters

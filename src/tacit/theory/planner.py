@@ -18,8 +18,8 @@ _LARGEST_ASK = 10_000
 def teachers_for(n_records: int, epsilon: float) -> int:
     """Return how many teachers to train.
 
-    Shards of about 50 records at n = 6,500 and epsilon = 1, growing slowly with both: more teachers
-    drown more noise, larger shards make better teachers. With few records, no shard goes below
+    Shards of about 50 records at n = 6,500, growing slowly with n and shrinking slowly below
+    epsilon 1: more teachers drown more noise, larger shards make better teachers. With few records, no shard goes below
     five records while ten teachers can be had.
 
     Parameters
@@ -37,7 +37,7 @@ def teachers_for(n_records: int, epsilon: float) -> int:
     """
     _validate.integer(2, n_records=n_records)
     _validate.positive(epsilon=epsilon)
-    shard: float = _SHARD_AT_6500 * (n_records / 6500) ** 0.25 * min(max(epsilon, 0.1), 10.0) ** 0.2
+    shard: float = _SHARD_AT_6500 * (n_records / 6500) ** 0.25 * min(max(epsilon, 0.1), 1.0) ** 0.2
     most = max(round(n_records / shard), min(10, n_records // 5))
     return max(1, min(n_records // 2, most))
 

@@ -84,7 +84,7 @@ def test_budget_and_composition_are_fixed_at_creation(path: Path) -> None:
 
 
 def test_a_new_ledger_needs_a_budget_and_leaves_no_file_without(path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="give `budget`"):
+    with pytest.raises(InvalidArgument, match="There is no ledger"):
         SqliteLedger(path)
     assert not path.exists()
 

@@ -51,7 +51,9 @@ def canary(n_classes: int) -> tuple[VoteCounts, tuple[str, ...]]:
 def shows(texts: Iterable[str], private: Iterable[str]) -> bool:
     """Whether a private number stands in one of the texts; addresses of objects do not count."""
     plain = [re.sub(r"0x[0-9a-fA-F]+", "", text) for text in texts]
-    return any(number in text for text in plain for number in private)
+    # Whole numbers only: 503 does not stand in a public epsilon of 5.556075067725033.
+    wanted = [re.compile(rf"(?<![\d.]){re.escape(number)}(?!\d)") for number in private]
+    return any(pattern.search(text) for text in plain for pattern in wanted)
 
 
 def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
