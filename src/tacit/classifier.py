@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,6 +41,7 @@ from tacit.report import PrivacyStatement, RunReport
 from tacit.report.run import run_report
 from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
+from tacit.teachers.memory import estimate_memory
 from tacit.theory.planner import pool_part
 
 
@@ -215,6 +217,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             seen = points.points if self._student_sees_representation() else pool.points
             check_learner(how.learner, points.points, self.classes_)
             check_student(self.student, seen, len(self.classes_))
+            self._tell_memory(how)
             released = release_labels(
                 self._records(X, y, points, how),
                 points,
@@ -246,6 +249,22 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
             self._warn_of_little()
         return self
+
+    def _tell_memory(self, how: Resolved) -> None:
+        """Say, with the progress bar, how much memory training will need."""
+        # Under add-remove the number of records, and so the size of a shard, is private.
+        if not self.verbose or how.n_units is None:
+            return
+        need = estimate_memory(
+            how.learner,
+            how.points.points,
+            classes=self.classes_,
+            n_teachers=how.n_teachers,
+            shard_size=-(-how.n_units // how.n_teachers),
+            keep=False,
+            n_jobs=self.n_jobs,
+        )
+        print(f"{how.n_teachers} teachers need {need}.", file=sys.stderr)
 
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override this, and everything they make says so."""

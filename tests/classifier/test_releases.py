@@ -291,3 +291,12 @@ def test_records_take_the_container_of_the_pool(make, task, first, second, learn
     clf = make(learner=learner).fit(first(task.X), task.y, X_public=second(task.pool))
     assert clf.score(first(task.X), task.y) > 0.75
     assert np.array_equal(clf.predict(first(task.X)), clf.predict(second(task.X)))
+
+
+def test_with_progress_the_memory_needed_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    tacit.PATEClassifier(LogisticRegression(), classes=[0, 1], delta=1e-4, verbose=True).fit(
+        X, (X[:, 0] > 0).astype(int), X_public=rng.normal(size=(30, 2))
+    )
+    assert "MiB beyond the records" in capsys.readouterr().err
