@@ -19,8 +19,8 @@ def teachers_for(n_records: int, epsilon: float) -> int:
     """Return how many teachers to train.
 
     Shards of about 50 records at n = 6,500, growing slowly with n and shrinking slowly below
-    epsilon 1: more teachers drown more noise, larger shards make better teachers. With few records, no shard goes below
-    five records while ten teachers can be had.
+    epsilon 1: more teachers drown more noise, larger shards make better teachers. With few
+    records, no shard goes below five records while ten teachers can be had.
 
     Parameters
     ----------
