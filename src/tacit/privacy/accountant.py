@@ -9,6 +9,7 @@ every conversion.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Protocol
 
@@ -64,14 +65,15 @@ def left_of(delta: float, tally: Tally) -> float:
     return 0.0 if abs(delta - spent) <= 1e-15 * delta else delta - spent
 
 
-class _Base:
+class _Base(ABC):
     name: str
 
     def supports(self, tally: Tally) -> bool:
         return all(self._supports(event) for event in tally)
 
+    @abstractmethod
     def _supports(self, event: Event) -> bool:
-        raise NotImplementedError
+        """Whether there is a proven price for this event."""
 
     def _require(self, tally: Tally) -> dict[Event, int]:
         checked = checked_tally(tally)

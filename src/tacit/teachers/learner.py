@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.pipeline import Pipeline
 
+from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import UNKNOWN, ClassList, IntArray
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import n_rows, row_access, take
+from tacit.teachers.rows import row_access, take
 
 CHECKED_PER_CLASS = 10
 CHECKED_AT_LEAST = 100

@@ -18,12 +18,6 @@ from tacit.errors import InvalidArgument
 IndexArray = NDArray[np.intp]
 
 
-def n_rows(X: Any) -> int:
-    """Return how many rows a table has."""
-    shape = getattr(X, "shape", None)
-    return int(shape[0]) if shape else len(X)
-
-
 def row_access(X: Any) -> Any:
     """Return the same table in a form whose rows can be picked."""
     return X.tocsr() if sparse.issparse(X) else X

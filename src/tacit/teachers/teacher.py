@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit import _validate
+from tacit.datasets.records import n_rows
 from tacit.teachers.global_random import kept, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
 from tacit.teachers.learner import (
@@ -20,7 +21,7 @@ from tacit.teachers.learner import (
     recipe,
 )
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import n_rows, own_copy, take
+from tacit.teachers.rows import own_copy, take
 
 # What a learner may raise. Not KeyboardInterrupt: that is the user's.
 _FAILURES = (Exception, SystemExit)

@@ -13,6 +13,7 @@ from sklearn import config_context, get_config
 from tqdm import tqdm
 
 from tacit import _validate
+from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
@@ -20,7 +21,7 @@ from tacit.teachers.global_random import kept
 from tacit.teachers.labels import ClassList, IntArray
 from tacit.teachers.learner import Recipe, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import IndexArray, RowForm, n_rows, row_access, take
+from tacit.teachers.rows import IndexArray, RowForm, row_access, take
 from tacit.teachers.teacher import Teacher, fit_recipe
 from tacit.teachers.vote import TeacherEnsemble, add_votes
 
