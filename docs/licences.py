@@ -12,7 +12,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 # Locked for other platforms than the one this runs on.
-ELSEWHERE = {"colorama": "BSD-3-Clause"}
+ELSEWHERE = {"cffi": "MIT", "colorama": "BSD-3-Clause", "pycparser": "BSD-3-Clause"}
 
 # Packages whose metadata hold the text of a licence, or no name of one; read by hand.
 BY_HAND = {
