@@ -10,11 +10,13 @@ from tacit.mechanisms.exponential import (
     exponential_mechanism,
     permute_and_flip,
 )
+from tacit.mechanisms.hypothesis import ChosenHypothesis, select_hypothesis
 from tacit.mechanisms.instability import StableAnswer, StableRelease, StableVote
 from tacit.mechanisms.noisy_argmax import GaussianVote, LaplaceVote
 from tacit.mechanisms.sparse_vector import SparseVote
 
 __all__ = [
+    "ChosenHypothesis",
     "ClippedMean",
     "ConfidentVote",
     "ExponentialVote",
@@ -31,5 +33,6 @@ __all__ = [
     "VoteMechanism",
     "exponential_mechanism",
     "permute_and_flip",
+    "select_hypothesis",
     "total_cost",
 ]

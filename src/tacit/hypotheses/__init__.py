@@ -1,0 +1,16 @@
+"""Classes of hypotheses: finitely many behaviours on finitely many points, each listed once."""
+
+from tacit.hypotheses.base import Dichotomies, HypothesisClass, Minimum
+from tacit.hypotheses.finite import FiniteClass
+from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
+from tacit.hypotheses.thresholds import Thresholds
+
+__all__ = [
+    "Dichotomies",
+    "FiniteClass",
+    "HypothesisClass",
+    "ListedMistakes",
+    "Minimum",
+    "MistakeCounts",
+    "Thresholds",
+]

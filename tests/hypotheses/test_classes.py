@@ -1,0 +1,111 @@
+"""Every class against brute force: dichotomies, mistakes, empirical risk minimisation."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+import pytest
+
+from tacit.hypotheses import FiniteClass, HypothesisClass, Thresholds
+
+LINE = FiniteClass([lambda X, t=t: X[:, 0] >= t for t in range(6)], n_features=1, vc_dimension=1)
+
+CLASSES = {
+    "thresholds": Thresholds(),
+    "two-way thresholds": Thresholds(both_directions=True),
+    "finite": LINE,
+    "table": FiniteClass.from_table(np.random.default_rng(3).integers(2, size=(7, 6))),
+}
+
+
+def every_behaviour(hypotheses: HypothesisClass, points: np.ndarray) -> set[tuple[bool, ...]]:
+    """All labelings the class gives the points, by trying far more hypotheses than needed."""
+    return BRUTE[type(hypotheses)](hypotheses, points)
+
+
+def _by_thresholds(hypotheses: Thresholds, points: np.ndarray) -> set[tuple[bool, ...]]:
+    x = points[:, 0]
+    levels = np.concatenate([np.unique(x) + shift for shift in (-0.25, 0.25)])
+    up = {tuple((x >= t).tolist()) for t in levels}
+    return up | ({tuple((x < t).tolist()) for t in levels} if hypotheses.both_directions else set())
+
+
+def _by_listing(hypotheses: FiniteClass, points: np.ndarray) -> set[tuple[bool, ...]]:
+    return {
+        tuple(hypotheses.predict([i], points).astype(bool).tolist()) for i in range(len(hypotheses))
+    }
+
+
+BRUTE = {Thresholds: _by_thresholds, FiniteClass: _by_listing}
+
+
+def draw_points(hypotheses: HypothesisClass, seed: int, n: int, levels: int) -> np.ndarray:
+    """Points on a small grid: ties and duplicates are the rule."""
+    rng = np.random.default_rng([seed, n, levels])
+    return rng.integers(levels, size=(n, hypotheses.n_features)).astype(float)
+
+
+def sauer_shelah(n: int, d: int) -> int:
+    return sum(comb(n, k) for k in range(min(n, d) + 1))
+
+
+@pytest.mark.parametrize("levels", [2, 3, 6])
+@pytest.mark.parametrize("n", [1, 2, 5, 8])
+@pytest.mark.parametrize("name", CLASSES)
+def test_dichotomies_equal_brute_force_each_once_within_sauer_shelah(name, n, levels):
+    hypotheses = CLASSES[name]
+    for seed in range(6):
+        points = draw_points(hypotheses, seed, n, levels)
+        blocks = list(hypotheses.dichotomies(points))
+        found = [tuple(row) for block in blocks for row in block.labels.tolist()]
+        assert len(set(found)) == len(found), "a behaviour was listed twice"
+        assert set(found) == every_behaviour(hypotheses, points)
+        distinct = len(np.unique(points, axis=0))
+        assert len(found) <= sauer_shelah(distinct, hypotheses.vc_dimension)
+        for block in blocks:
+            for hypothesis, labels in zip(block.hypotheses, block.labels, strict=True):
+                assert (hypotheses.predict(hypothesis, points) == labels).all()
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_mistakes_equal_those_of_the_listed_representatives(name):
+    hypotheses = CLASSES[name]
+    for seed in range(8):
+        cover = draw_points(hypotheses, seed, 6, 4)
+        X = draw_points(hypotheses, seed + 100, 9, 6) - 0.5 * (seed % 2)
+        y = np.random.default_rng(seed).integers(2, size=9)
+        counts = hypotheses.mistake_counts(cover, X, y)
+        expected = sorted(
+            int((hypotheses.predict(h, X) != y).sum())
+            for block in hypotheses.dichotomies(cover)
+            for h in block.hypotheses
+        )
+        levels, sizes = counts.levels()
+        assert np.repeat(levels, sizes).tolist() == expected
+        assert counts.size == len(expected)
+        drawn = set()
+        for level, size in zip(levels, sizes, strict=True):
+            for rank in range(size):
+                h = counts.member(level, rank)
+                assert (hypotheses.predict(h, X) != y).sum() == level
+                drawn.add(tuple(hypotheses.predict(h, cover).tolist()))
+        assert len(drawn) == counts.size, "members of the levels are not all different"
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_minimise_has_the_fewest_mistakes_of_all_behaviours(name):
+    hypotheses = CLASSES[name]
+    for seed in range(8):
+        X = draw_points(hypotheses, seed, 8, 5)
+        y = np.random.default_rng(seed).integers(2, size=8)
+        best = hypotheses.minimise(X, y)
+        assert (hypotheses.predict(best.hypothesis, X) != y).sum() == best.mistakes
+        fewest = min((np.array(row) != y).sum() for row in every_behaviour(hypotheses, X))
+        assert best.mistakes == fewest
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_no_points_have_one_behaviour(name):
+    hypotheses = CLASSES[name]
+    assert hypotheses.count_dichotomies(np.empty((0, hypotheses.n_features))) == 1
