@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+from itertools import product
 from math import comb
 
 import numpy as np
 import pytest
 
-from tacit.hypotheses import FiniteClass, HypothesisClass, Thresholds
+from tacit.hypotheses import FiniteClass, HypothesisClass, Intervals, Rectangles, Stumps, Thresholds
 
 LINE = FiniteClass([lambda X, t=t: X[:, 0] >= t for t in range(6)], n_features=1, vc_dimension=1)
 
 CLASSES = {
+    "rectangles on a line": Rectangles(n_features=1),
+    "rectangles in the plane": Rectangles(n_features=2),
+    "rectangles in space": Rectangles(n_features=3),
+    "intervals": Intervals(),
+    "stumps": Stumps(n_features=2),
+    "stumps going up": Stumps(n_features=3, both_directions=False),
+    "stumps on one feature": Stumps(n_features=1),
     "thresholds": Thresholds(),
     "two-way thresholds": Thresholds(both_directions=True),
     "finite": LINE,
@@ -37,7 +45,34 @@ def _by_listing(hypotheses: FiniteClass, points: np.ndarray) -> set[tuple[bool, 
     }
 
 
-BRUTE = {Thresholds: _by_thresholds, FiniteClass: _by_listing}
+def _by_stumps(hypotheses: Stumps, points: np.ndarray) -> set[tuple[bool, ...]]:
+    cuts = Thresholds(both_directions=hypotheses.both_directions)
+    return set().union(*(_by_thresholds(cuts, column[:, None]) for column in points.T))
+
+
+def _by_intervals(hypotheses: Intervals, points: np.ndarray) -> set[tuple[bool, ...]]:
+    x, levels = points[:, 0], np.arange(-0.25, 7)
+    return {tuple(((x >= a) & (x <= b)).tolist()) for a in levels for b in levels}
+
+
+def _by_rectangles(hypotheses: Rectangles, points: np.ndarray) -> set[tuple[bool, ...]]:
+    """A set is cut out by a rectangle if and only if its bounding box adds no point."""
+    found = {(False,) * len(points)}
+    for chosen in product([False, True], repeat=len(points)):
+        if any(chosen):
+            inside = points[np.array(chosen)]
+            box = (points >= inside.min(axis=0)) & (points <= inside.max(axis=0))
+            found.add(tuple(box.all(axis=1).tolist()))
+    return found
+
+
+BRUTE = {
+    Rectangles: _by_rectangles,
+    FiniteClass: _by_listing,
+    Intervals: _by_intervals,
+    Stumps: _by_stumps,
+    Thresholds: _by_thresholds,
+}
 
 
 def draw_points(hypotheses: HypothesisClass, seed: int, n: int, levels: int) -> np.ndarray:

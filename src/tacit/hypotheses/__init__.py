@@ -2,15 +2,21 @@
 
 from tacit.hypotheses.base import Dichotomies, HypothesisClass, Minimum
 from tacit.hypotheses.finite import FiniteClass
+from tacit.hypotheses.intervals import Intervals
 from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
+from tacit.hypotheses.rectangles import Rectangles
+from tacit.hypotheses.stumps import Stumps
 from tacit.hypotheses.thresholds import Thresholds
 
 __all__ = [
     "Dichotomies",
     "FiniteClass",
     "HypothesisClass",
+    "Intervals",
     "ListedMistakes",
     "Minimum",
     "MistakeCounts",
+    "Rectangles",
+    "Stumps",
     "Thresholds",
 ]

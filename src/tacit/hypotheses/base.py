@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -68,15 +69,13 @@ class HypothesisClass(ABC):
     (1, array([0, 1], dtype=int8))
     """
 
-    @property
-    @abstractmethod
-    def n_features(self) -> int:
-        """How many numbers a point has."""
+    n_features: int
+    """How many numbers a point has."""
 
     @property
     @abstractmethod
     def vc_dimension(self) -> int:
-        """The size of the largest set of points that is labelled in every way."""
+        """The size of the largest set of points that is labelled in every way, or more than it."""
 
     @abstractmethod
     def candidates(self, points: FloatArray) -> Iterator[FloatArray]:
@@ -105,8 +104,8 @@ class HypothesisClass(ABC):
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         """Yield one representative of each behaviour on ``X``, in blocks, always in one order.
 
-        Of candidates that behave alike the first is the representative. To know them again, one
-        bit per point and dichotomy is kept.
+        Of candidates that behave alike the first is the representative. To know them again, 16
+        bytes per dichotomy are kept, a cryptographic hash of its labels.
         """
         points = as_points(X, self.n_features)
         seen: set[bytes] = set()
@@ -168,7 +167,7 @@ def _first_seen(labels: BoolArray, seen: set[bytes]) -> NDArray[np.intp]:
     """Return the rows that are not in ``seen`` yet, and add them."""
     fresh = []
     for row, packed in enumerate(np.packbits(labels, axis=1)):
-        key = packed.tobytes()
+        key = hashlib.blake2b(packed, digest_size=16).digest()
         if key not in seen:
             seen.add(key)
             fresh.append(row)

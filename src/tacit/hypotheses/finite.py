@@ -50,7 +50,7 @@ class FiniteClass(HypothesisClass):
         self._functions = tuple(functions)
         if not self._functions:
             raise InvalidArgument("`functions` must hold at least one hypothesis, got none.")
-        self._n_features = _validate.positive_integer(n_features=n_features)
+        self.n_features = _validate.positive_integer(n_features=n_features)
         self._vc_dimension = (
             len(self._functions).bit_length() - 1
             if vc_dimension is None
@@ -73,10 +73,6 @@ class FiniteClass(HypothesisClass):
         labels: BoolArray = cells == 1
         functions = [_Row(row) for row in labels]
         return cls(functions, n_features=1, vc_dimension=_shattered(np.unique(labels, axis=0)))
-
-    @property
-    def n_features(self) -> int:
-        return self._n_features
 
     @property
     def vc_dimension(self) -> int:

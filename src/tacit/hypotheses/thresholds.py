@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,14 +32,11 @@ class Thresholds(HypothesisClass):
     (2, 6)
     """
 
+    n_features: int = field(default=1, init=False, repr=False)
     both_directions: bool = False
 
     def __post_init__(self) -> None:
         _validate.instance(bool, both_directions=self.both_directions)
-
-    @property
-    def n_features(self) -> int:
-        return 1
 
     @property
     def vc_dimension(self) -> int:
