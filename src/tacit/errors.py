@@ -6,6 +6,7 @@ The whole tree::
     ├── InvalidArgument     (also ValueError)           a bad argument: name, rule, value, next step
     ├── UnsupportedEvent    (also NotImplementedError)  no accountant here prices this event
     ├── BudgetExceeded                                  the release does not fit what is left
+    │   ├── AllowanceExceeded                           an analyst may not be shown so much now
     │   └── MechanismStopped                            the planned number of answers is used up
     ├── NoiseError          (also RuntimeError)         secure noise is missing or was misused
     ├── PrivateValueError   (also TypeError)            an unreleased value was about to get out
@@ -27,6 +28,7 @@ that depends on private data.
 from __future__ import annotations
 
 __all__ = [
+    "AllowanceExceeded",
     "BudgetExceeded",
     "DamagedFile",
     "DataUnavailable",
@@ -61,6 +63,10 @@ class UnsupportedEvent(TacitError, NotImplementedError):
 
 class BudgetExceeded(TacitError):
     """The release does not fit in what is left of the budget; nothing was drawn or spent."""
+
+
+class AllowanceExceeded(BudgetExceeded):
+    """The answers go beyond what an analyst may be shown now; nothing was drawn or shown."""
 
 
 class MechanismStopped(BudgetExceeded):
@@ -108,7 +114,14 @@ class LedgerUnavailable(LedgerError):
 
 
 class LedgerCorrupt(LedgerError):
-    """The ledger's hash chain does not hold: a row was changed, removed or reordered."""
+    """The ledger's hash chain does not hold: a row was changed, removed or reordered.
+
+    ``row`` is the number of the first row that does not hold, where it is known.
+    """
+
+    def __init__(self, message: str, *, row: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
 
 
 class LedgerFormatError(LedgerError):

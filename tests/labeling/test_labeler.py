@@ -11,13 +11,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, LedgerUnavailable, NoiseError
+from tacit.errors import (
+    AllowanceExceeded,
+    BudgetExceeded,
+    InvalidArgument,
+    LedgerError,
+    LedgerUnavailable,
+    NoiseError,
+)
 from tacit.labeling import Labeler, question_key, question_keys
 from tacit.mechanisms import ConfidentVote, GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, SqliteLedger
+from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise, failpoints
 
@@ -239,3 +246,22 @@ def test_question_keys_depend_on_the_numbers_alone() -> None:
     assert question_key([np.nan]) == question_key([-np.nan])
     with pytest.raises(InvalidArgument):
         question_key(["a", "b"])
+
+
+def test_answers_are_recorded_for_the_analyst_also_those_given_before() -> None:
+    labeler = make(GaussianVote(sigma=20.0, answers=5))
+    labeler.ask(votes(CLEAR, CLEAR), names(2))
+    labeler.ask(votes(CLEAR, CLEAR), names(2), on_behalf=Analyst("alice"))
+    (account,) = labeler.ledger.accounts(labeler.plan_id)
+    assert (account.name, account.total.answered) == ("alice", 2)
+    assert used(labeler) == 2
+
+
+def test_a_sparse_run_stops_at_the_allowance_of_the_analyst() -> None:
+    labeler = make(SparseVote(scale=4.0, threshold=200.0, cutoff=20))
+    alice = Analyst("alice", allowance=3)
+    answers = labeler.ask(votes(*[TIE] * 10), names(10), on_behalf=alice)
+    assert len(answers) == 3
+    with pytest.raises(AllowanceExceeded, match="alice"):
+        labeler.ask(votes(TIE), [b"one more"], on_behalf=alice)
+    assert len(labeler.ask(votes(*[TIE] * 10), names(10), on_behalf=Analyst("bob"))) == 10

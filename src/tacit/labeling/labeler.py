@@ -14,6 +14,7 @@ from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
+from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.ledger.composition import within
 from tacit.privacy.ledger.protocol import Ledger, PlanId
 from tacit.privacy.ledger.words import INSECURE_REFUSED
@@ -102,7 +103,13 @@ class Labeler(Uncopyable):
         """The account it spends from."""
         return self._ledger
 
-    def ask(self, counts: VoteCounts | CountVotes, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self,
+        counts: VoteCounts | CountVotes,
+        questions: Sequence[bytes],
+        *,
+        on_behalf: Analyst | None = None,
+    ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost.
 
         Parameters
@@ -113,6 +120,8 @@ class Labeler(Uncopyable):
         questions : sequence of bytes
             Public names of the questions, such as ``question_key`` of each point: the same point
             must have the same name.
+        on_behalf : Analyst, optional
+            Who will be shown the answers; recorded with them, also for answers given before.
 
         Returns
         -------
@@ -123,6 +132,8 @@ class Labeler(Uncopyable):
         ------
         BudgetExceeded
             When the plan has no room; nothing was drawn.
+        AllowanceExceeded
+            When the analyst may not be shown so much now; nothing was drawn or shown.
         LedgerUnavailable
             When the answers could not be recorded; none was released.
         """
@@ -130,14 +141,14 @@ class Labeler(Uncopyable):
         known = self._ledger.recorded(self._plan_id, questions)
         missing = _first_positions(questions, known)
         votes, row_of = self._count(counts, missing, len(questions))
-        if not missing:
+        if not missing and on_behalf is None:
             return [replace(known[question], cost=()) for question in questions]
         with self._lock:
             if os.getpid() != self._pid:
                 # Two processes must not share a live threshold: the child starts its own.
                 self._renew()
             release = _Release(self, votes, row_of)
-            return self._ledger.answer(self._plan_id, questions, release)
+            return self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int

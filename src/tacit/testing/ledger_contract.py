@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
+from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event, GaussianCounts
-from tacit.privacy.ledger import Amount, Composition, Ledger
+from tacit.privacy.ledger import Account, Amount, Analyst, Composition, Ledger, Shown
 from tacit.privacy.plan import Plan
 
 MakeLedger = Callable[[Budget, Composition], Ledger]
@@ -354,6 +354,107 @@ def closing_is_not_losing(make: MakeLedger) -> None:
     _ensure(answer.label == 5, "the answer is still there")
 
 
+def what_an_analyst_was_shown_is_recorded(make: MakeLedger) -> None:
+    """With the answers, in one transaction; a repeated question counts once."""
+    ledger = make(BUDGET, Composition.BASIC)
+    plan = ledger.open_plan(plan_of(0.5), "a")
+    alice = Analyst("alice")
+    _ensure(ledger.accounts(plan) == [], "nobody was shown anything at first")
+    ledger.answer(plan, [b"x", b"y", b"x"], CountingRelease(), on_behalf=alice)
+    ledger.answer(plan, [b"z"], CountingRelease(refuse=True), on_behalf=alice)
+    head = ledger.head()
+    ledger.answer(plan, [b"x"], CountingRelease(), on_behalf=alice)
+    _ensure(ledger.head() == head, "shown before: nothing to record")
+    shown = Shown(answered=2, refused=1, events={EVENT: 3})
+    account = Account("alice", total=shown, period=0, in_period=shown)
+    _ensure(ledger.recorded_for(plan, "alice") == account, "all that she was shown, once")
+    _ensure(ledger.recorded_for(plan, "bob").total.events == {EVENT: 0}, "he was shown nothing")
+    _ensure(ledger.accounts(plan) == [account], "and it is listed")
+    ledger.verify()
+
+
+def a_stored_answer_counts_for_whoever_is_shown_it(make: MakeLedger) -> None:
+    """The data set pays once; each analyst's account counts what it cost to draw."""
+    ledger = make(BUDGET, Composition.BASIC)
+    one, two = (ledger.open_plan(plan_of(0.5), key) for key in ("a", "b"))
+    ledger.answer(one, [b"x"], CountingRelease(first=5))
+    for name in ("alice", "bob"):
+        (answer,) = ledger.answer(one, [b"x"], CountingRelease(), on_behalf=Analyst(name))
+        _ensure(answer.label == 5 and answer.cost == (), "the stored answer, free")
+        _ensure(ledger.recorded_for(one, name).total.events == {EVENT: 1}, "counted for each")
+    ledger.answer(two, [b"x"], CountingRelease(), on_behalf=Analyst("bob"))
+    _ensure(ledger.recorded_for(one, "bob").total.answered == 1, "plans have accounts of their own")
+    _ensure(ledger.usage(one) == {EVENT: 1}, "the data set paid once")
+    _ensure([a.name for a in ledger.accounts(one)] == ["alice", "bob"], "in order of asking")
+    ledger.verify()
+
+
+def an_allowance_is_kept_and_renews(make: MakeLedger) -> None:
+    """Within a period no more than allowed; afresh in a later one, never in an earlier one."""
+    ledger = make(BUDGET, Composition.BASIC)
+    plan = ledger.open_plan(plan_of(0.5), "a")
+
+    def ask(question: bytes, period: int) -> list[Answer]:
+        alice = Analyst("alice", period=period, allowance=2)
+        return ledger.answer(plan, [question], CountingRelease(), on_behalf=alice)
+
+    ledger.answer(plan, [b"stored"], CountingRelease())
+    ask(b"1", 7), ask(b"2", 7)
+    head = ledger.head()
+    for question in (b"3", b"stored"):
+        _raises(AllowanceExceeded, partial(ask, question, 7), "new or stored, it is too much")
+        _raises(AllowanceExceeded, partial(ask, question, 6), "going back renews nothing")
+    _ensure(ledger.head() == head, "a refusal writes nothing")
+    _ensure(len(ask(b"1", 7)) == 1, "what she was shown she may see again")
+    _ensure(len(ask(b"stored", 8) + ask(b"3", 8)) == 2, "a later period starts afresh")
+    account = ledger.recorded_for(plan, "alice")
+    _ensure(account.total.events == {EVENT: 4} and account.period == 8, "the total goes on")
+    _ensure(account.in_period.events == {EVENT: 2}, "the period has its own")
+    most = Analyst("bob", allowance=100)
+    _raises(
+        BudgetExceeded,
+        lambda: ledger.answer(
+            plan, [b"%d" % n for n in range(90)], CountingRelease(), on_behalf=most
+        ),
+        "an allowance does not raise the plan",
+    )
+    ledger.verify()
+
+
+def a_run_that_may_stop_stays_within_the_allowance(make: MakeLedger) -> None:
+    """Such a release sees as its room the smaller of what the plan and the analyst have left."""
+    ledger = make(BUDGET, Composition.BASIC)
+    plan = ledger.open_plan(plan_of(0.5), "a")
+
+    class Stopping(CountingRelease):
+        def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+            return {EVENT: min(questions, room[EVENT])}
+
+        def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+            return super().draw(new[: room[EVENT]], room)
+
+    questions = [b"%d" % n for n in range(6)]
+    alice = Analyst("alice", allowance=4)
+    answers = ledger.answer(plan, questions, Stopping(), on_behalf=alice)
+    _ensure(len(answers) == 4, "it stopped at the allowance")
+    _ensure(ledger.usage(plan) == {EVENT: 4}, "and drew no more")
+    _ensure(ledger.recorded_for(plan, "alice").total.answered == 4, "all drawn was shown")
+
+
+def nobody_is_shown_what_failed(make: MakeLedger) -> None:
+    """A draw that fails leaves no trace of who asked."""
+    ledger = make(BUDGET, Composition.BASIC)
+    plan = ledger.open_plan(plan_of(0.5), "a")
+    before = ledger.head()
+    alice = Analyst("alice")
+    _raises(
+        ArithmeticError,
+        lambda: ledger.answer(plan, [b"q"], _Broken(ArithmeticError()), on_behalf=alice),
+        "the error comes through",
+    )
+    _ensure(ledger.head() == before and not ledger.accounts(plan), "nothing stays")
+
+
 LEDGER_CHECKS: tuple[Callable[[MakeLedger], None], ...] = (
     is_a_ledger,
     a_plan_reserves_its_whole_guarantee,
@@ -373,6 +474,11 @@ LEDGER_CHECKS: tuple[Callable[[MakeLedger], None], ...] = (
     marks_test_noise,
     concentrated_plans_compose_tighter,
     closing_is_not_losing,
+    what_an_analyst_was_shown_is_recorded,
+    a_stored_answer_counts_for_whoever_is_shown_it,
+    an_allowance_is_kept_and_renews,
+    a_run_that_may_stop_stays_within_the_allowance,
+    nobody_is_shown_what_failed,
 )
 
 

@@ -33,7 +33,8 @@ from tacit.mechanisms import (
 )
 from tacit.privacy import accountant, events, selection, zcdp
 from tacit.privacy import noise as noise_module
-from tacit.privacy.ledger import rows as ledger_rows
+from tacit.privacy.ledger import request as ledger_request
+from tacit.privacy.ledger.answers import Usage
 from tacit.teachers import partition
 from tacit.testing import noise as test_noise
 
@@ -477,13 +478,13 @@ def ties_look_at_the_votes() -> Patches:
 @bug("gaussian-label", "gaussian-share", "laplace-label", "exponential")
 def usage_not_written() -> Patches:
     """The ledger writes answers without adding up what they cost."""
-    original = ledger_rows._answer_rows
+    original = ledger_request._answer_rows
 
-    def rows(head: Any, plan: Any, codec: Any, drawn: Any, used: Any) -> Any:
-        free = {key: replace(answer, cost=()) for key, answer in drawn.items()}
-        return original(head, plan, codec, free, used)
+    def rows(before: Any, opened: Any, drawn: Any) -> Any:
+        free = [replace(entry, usage=Usage.none(opened.plan)) for entry in drawn]
+        return original(before, opened, free)
 
-    yield swap(ledger_rows, "_answer_rows", rows)
+    yield swap(ledger_request, "_answer_rows", rows)
 
 
 @bug("gaussian-label", "sparse", "laplace-label")

@@ -163,9 +163,9 @@ def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
 def test_a_newer_row_is_refused(path: Path) -> None:
     filled(path).close()
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("UPDATE ledger_row SET format_version = 2 WHERE seq = 6")
+    other.execute("UPDATE ledger_row SET format_version = 3 WHERE seq = 6")
     other.close()
-    with pytest.raises(LedgerFormatError, match="format 2"):
+    with pytest.raises(LedgerFormatError, match="format 3"):
         SqliteLedger(path).open_plan(plan_of(0.1), "b")
 
 
@@ -190,7 +190,7 @@ def test_a_migration_and_its_record_share_a_transaction(path: Path) -> None:
 # Rows: 0 creation, 1 plan, 2 to 6 answers.
 TAMPERING = {
     "edit a value": (
-        "UPDATE ledger_row SET body = CAST(substr(body, 1, 53) || x'09' AS BLOB) WHERE seq = 4",
+        "UPDATE ledger_row SET body = CAST(substr(body, 1, 77) || x'09' AS BLOB) WHERE seq = 4",
         4,
     ),
     "edit a charge": (
@@ -201,7 +201,7 @@ TAMPERING = {
     "remove a row": ("DELETE FROM ledger_row WHERE seq = 3", 3),
     "remove the beginning": ("DELETE FROM ledger_row WHERE seq = 0", 0),
     "insert a row": (
-        "INSERT INTO ledger_row SELECT 7, format_version, kind, plan, randomblob(length(body)), "
+        "INSERT INTO ledger_row SELECT 7, format_version, kind, owner, randomblob(length(body)), "
         "hash FROM ledger_row WHERE seq = 6",
         7,
     ),
@@ -210,7 +210,7 @@ TAMPERING = {
         "WHERE seq IN (3, 4); UPDATE ledger_row SET seq = -seq WHERE seq < 0",
         3,
     ),
-    "move an answer to another plan": ("UPDATE ledger_row SET plan = 0 WHERE seq = 5", 5),
+    "move an answer to another plan": ("UPDATE ledger_row SET owner = 0 WHERE seq = 5", 5),
     "raise the budget": (
         "UPDATE ledger_row SET body = CAST(replace(CAST(body AS TEXT), "
         "'\"epsilon\":1.0', '\"epsilon\":9.0') AS BLOB) WHERE seq = 0",
@@ -244,14 +244,13 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
     forged: list[Row] = []
     for row in rows:
         before = forged[-1] if forged else None
-        plan = row.plan if row.kind == Kind.ANSWER else None
-        forged.append(link(before, Kind(row.kind), row.body, plan))
+        forged.append(link(before, Kind(row.kind), row.body, row.owner))
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("DELETE FROM ledger_row")
     other.executemany(
         "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)",
-        [(r.seq, r.format_version, r.kind, r.plan, r.body, r.hash) for r in forged],
+        [(r.seq, r.format_version, r.kind, r.owner, r.body, r.hash) for r in forged],
     )
     other.close()
     fresh = SqliteLedger(path)
@@ -298,7 +297,7 @@ def test_a_decision_does_not_rest_on_an_edited_row(path: Path) -> None:
     ledger.answer(plan, [b"1", b"2"], CountingRelease())
     other = sqlite3.connect(path, isolation_level=None)
     other.execute(
-        "UPDATE ledger_row SET body = CAST(substr(body, 1, 32) || zeroblob(22) AS BLOB) "
+        "UPDATE ledger_row SET body = CAST(substr(body, 1, 32) || zeroblob(46) AS BLOB) "
         "WHERE seq = 3"
     )
     other.close()
@@ -316,7 +315,7 @@ def test_answers_have_one_size_whatever_they_say(path: Path) -> None:
         sizes = connection.execute(
             "SELECT DISTINCT length(body), length(hash) FROM ledger_row WHERE kind = 2"
         ).fetchall()
-    assert sizes == [(54, 32)]
+    assert sizes == [(78, 32)]
 
 
 # ---- commits that fail ------------------------------------------------------------------------

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from operator import attrgetter
 from typing import NoReturn
 
 from tacit.errors import LedgerError
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger.chain import HASH_SIZE, Kind, Row
+from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.rows import RowLedger
 from tacit.privacy.ledger.store import Store
@@ -95,12 +97,12 @@ class MemoryLedger(RowLedger):
 
 
 class _Rows:
-    """A list of rows, with an index from questions to answers."""
+    """A list of rows, found by number, by key, and by kind and owner."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._answers: dict[tuple[int, bytes], Row] = {}
-        self._last: dict[int, Row] = {}
+        self._keyed: dict[tuple[int, int, bytes], Row] = {}
+        self._owned: dict[tuple[int, int], list[Row]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -108,34 +110,33 @@ class _Rows:
     def head(self) -> Row | None:
         return self._rows[-1] if self._rows else None
 
-    def row(self, seq: int) -> Row | None:
-        return self._rows[seq] if 0 <= seq < len(self._rows) else None
+    def at(self, seqs: Collection[int]) -> dict[int, Row]:
+        return {seq: self._rows[seq] for seq in seqs if 0 <= seq < len(self._rows)}
 
-    def rows(self, kind: Kind | None = None) -> Iterator[Row]:
-        return (row for row in self._rows if kind is None or row.kind == kind)
+    def rows(self) -> Iterator[Row]:
+        return iter(self._rows)
 
-    def answer(self, plan: int, key: bytes) -> Row | None:
-        return self._answers.get((plan, key))
+    def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
+        found = self._owned.get((kind, owner), [])
+        return iter(found[bisect_right(found, after, key=attrgetter("seq")) :])
 
-    def last_answer(self, plan: int) -> Row | None:
-        return self._last.get(plan)
+    def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
+        found = {key: self._keyed.get((kind, owner, key)) for key in keys}
+        return {key: row for key, row in found.items() if row is not None}
+
+    def last(self, kind: Kind, owner: int) -> Row | None:
+        found = self._owned.get((kind, owner))
+        return found[-1] if found else None
 
     def append(self, rows: Sequence[Row]) -> None:
-        self._rows.extend(rows)
         for row in rows:
-            self._index(row)
+            self._rows.append(row)
+            self._keyed[row.kind, row.owner, row.key] = row
+            self._owned.setdefault((row.kind, row.owner), []).append(row)
 
     def cut(self, length: int) -> None:
         """Take back every row from ``length`` on."""
-        if len(self._rows) == length:
-            return
-        del self._rows[length:]
-        self._answers.clear()
-        self._last.clear()
-        for row in self._rows:
-            self._index(row)
-
-    def _index(self, row: Row) -> None:
-        if row.kind == Kind.ANSWER:
-            self._answers[row.plan, row.body[:HASH_SIZE]] = row
-            self._last[row.plan] = row
+        while len(self._rows) > length:
+            row = self._rows.pop()
+            self._keyed.pop((row.kind, row.owner, row.key), None)
+            self._owned[row.kind, row.owner].pop()

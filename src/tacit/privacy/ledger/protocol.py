@@ -9,6 +9,7 @@ from typing import NewType, Protocol, Self, runtime_checkable
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
+from tacit.privacy.ledger.analysts import Account, Analyst
 from tacit.privacy.ledger.composition import Amount, Composition
 from tacit.privacy.plan import Plan
 
@@ -104,7 +105,14 @@ class Ledger(Protocol):
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
 
-    def answer(self, plan_id: PlanId, questions: Sequence[bytes], release: Release) -> list[Answer]:
+    def answer(
+        self,
+        plan_id: PlanId,
+        questions: Sequence[bytes],
+        release: Release,
+        *,
+        on_behalf: Analyst | None = None,
+    ) -> list[Answer]:
         """Answer questions under a plan; nothing leaves before the record of it is durable.
 
         Parameters
@@ -115,6 +123,10 @@ class Ledger(Protocol):
             one that occurs twice is drawn once.
         release : Release
             Draws the answers of the questions that have none.
+        on_behalf : Analyst, optional
+            Who will be shown the answers. That is recorded in the same transaction; an answer drawn
+            for somebody else counts too, with what it cost when it was drawn, the first time this
+            analyst is shown it.
 
         Returns
         -------
@@ -126,12 +138,20 @@ class Ledger(Protocol):
         ------
         BudgetExceeded
             When the most it can cost does not fit in what the plan has left; nothing was drawn.
+        AllowanceExceeded
+            When it does not fit in what the analyst may still be shown; nothing was drawn or shown.
         LedgerUnavailable
             When it could not be recorded: nothing was released.
         """
 
     def recorded(self, plan_id: PlanId, questions: Sequence[bytes]) -> dict[bytes, Answer]:
         """Return the stored answers, with what each cost, of those questions that have one."""
+
+    def recorded_for(self, plan_id: PlanId, name: str) -> Account:
+        """Return what one analyst was shown under a plan: a reading, not a guarantee."""
+
+    def accounts(self, plan_id: PlanId) -> list[Account]:
+        """Return what every analyst was shown under a plan, in the order they first asked."""
 
     def usage(self, plan_id: PlanId) -> dict[Event, int]:
         """Return how often each event of the plan has happened so far.

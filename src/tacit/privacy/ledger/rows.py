@@ -9,51 +9,42 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
 from tacit import _validate
-from tacit.errors import (
-    BudgetExceeded,
-    InvalidArgument,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerFormatError,
-    LedgerUnavailable,
-)
+from tacit.errors import BudgetExceeded, InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import failpoint as fp
 from tacit.privacy.ledger import words
+from tacit.privacy.ledger.analysts import Account, Analyst, decode_analyst
+from tacit.privacy.ledger.book import REPLACED, PlanBook
 from tacit.privacy.ledger.chain import (
-    FORMAT_VERSION,
     NO_HASH,
-    AnswerCodec,
     Creation,
     Kind,
     Row,
-    Tally,
     decode_plan,
     encode_plan,
     key_hash,
     link,
 )
-from tacit.privacy.ledger.composition import Amount, Composition, compose, fits, remaining, within
-from tacit.privacy.ledger.protocol import Head, PlanId, Release
-from tacit.privacy.ledger.store import (
-    CommitUnclear,
-    Store,
-    check_linked,
-    decoded,
-    free,
-    look_up,
-    opened_plans,
+from tacit.privacy.ledger.composition import (
+    Amount,
+    Composition,
+    Totals,
+    compose,
+    fits,
+    remaining,
 )
+from tacit.privacy.ledger.protocol import Head, PlanId, Release
+from tacit.privacy.ledger.request import Request, read_account
+from tacit.privacy.ledger.store import CommitUnclear, Store, check_format, check_linked
 from tacit.privacy.plan import Plan
 
 
@@ -64,7 +55,7 @@ class RowLedger(ABC):
 
     def __init__(self, allow_insecure: bool) -> None:
         self.allow_insecure = bool(allow_insecure)
-        self._codecs: dict[tuple[int, bytes], AnswerCodec] = {}
+        self._book = PlanBook()
         self._created: Creation | None = None
         self._seen: Row | None = None
 
@@ -104,7 +95,7 @@ class RowLedger(ABC):
     def reserved(self) -> Amount:
         """Return the composed guarantee of all opened plans."""
         with self._reading() as store:
-            return self._compose(opened_plans(store))
+            return compose(self.budget, self.composition, self._book.totals(store))
 
     def spent(self) -> Amount:
         """Return the composed guarantee of the plans under which something was released.
@@ -112,29 +103,23 @@ class RowLedger(ABC):
         An odometer reading: the guarantee is ``reserved()``, and over the lifetime ``budget``.
         """
         with self._reading() as store:
-            used = {
-                seq: plan for seq, plan in opened_plans(store).items() if store.last_answer(seq)
-            }
-            return self._compose(used)
+            return compose(self.budget, self.composition, self._book.used(store))
 
     def remaining(self) -> Amount:
         """Return what a further plan may cost."""
         with self._reading() as store:
-            return remaining(self.budget, self.composition, list(opened_plans(store).values()))
+            return remaining(self.budget, self.composition, self._book.totals(store))
 
     def statement(self) -> str:
         """Return the state of the account in words."""
         with self._reading() as store:
-            plans = opened_plans(store)
-            tallies = {seq: Tally() for seq in plans}
-            for row in store.rows(Kind.ANSWER):
-                tallies[row.plan].add(row.body)
+            total, plans = self._book.totals(store), self._book.read(store)
             return words.statement(
                 budget=self.budget,
                 composition=self.composition,
-                reserved=self._compose(plans),
-                left=remaining(self.budget, self.composition, list(plans.values())),
-                plans=[(plan, tallies[seq]) for seq, plan in plans.items()],
+                reserved=compose(self.budget, self.composition, total),
+                left=remaining(self.budget, self.composition, total),
+                plans=[(opened.plan, opened.usage(store).tally) for opened in plans.values()],
             )
 
     # -- plans ---------------------------------------------------------------------------------
@@ -154,13 +139,10 @@ class RowLedger(ABC):
 
     def _open_plan(self, store: Store, plan: Plan, name: bytes) -> PlanId:
         head = self._checked_head(store)
-        opened = []
-        for row in store.rows(Kind.PLAN):
-            other, found = decode_plan(row.body)
-            opened.append(found)
-            if other == name:
-                return _same_plan(found, plan, row.seq)
-        self._refuse_unfit(opened, plan)
+        row = store.keyed(Kind.PLAN, 0, [name]).get(name)
+        if row is not None:
+            return _same_plan(decode_plan(row.body), plan, row.seq)
+        self._refuse_unfit(self._book.totals(store), plan)
         row = link(head, Kind.PLAN, encode_plan(plan, name))
         store.append([row])
         return PlanId(row.seq)
@@ -169,10 +151,10 @@ class RowLedger(ABC):
         """Check that a plan would fit in what is left; nothing is reserved or written."""
         _validate.instance(Plan, plan=plan)
         with self._reading() as store:
-            self._refuse_unfit(list(opened_plans(store).values()), plan)
+            self._refuse_unfit(self._book.totals(store), plan)
 
-    def _refuse_unfit(self, opened: Sequence[Plan], plan: Plan) -> None:
-        if not fits(self.budget, self.composition, [*opened, plan]):
+    def _refuse_unfit(self, opened: Totals, plan: Plan) -> None:
+        if not fits(self.budget, self.composition, opened.plus(plan)):
             raise BudgetExceeded(
                 words.plan_refused(
                     plan,
@@ -185,7 +167,7 @@ class RowLedger(ABC):
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
         with self._reading() as store:
-            return self._codec(store, plan_id).plan
+            return self._book.plan(store, plan_id).plan
 
     def usage(self, plan_id: PlanId) -> dict[Event, int]:
         """Return how often each event of the plan has happened so far.
@@ -194,82 +176,72 @@ class RowLedger(ABC):
         guarantee that holds beforehand is the plan's.
         """
         with self._reading() as store:
-            return self._used(store, plan_id, self._codec(store, plan_id))
+            return dict(self._book.plan(store, plan_id).usage(store).used)
 
     # -- answers -------------------------------------------------------------------------------
 
     def recorded(self, plan_id: PlanId, questions: Sequence[bytes]) -> dict[bytes, Answer]:
         """Return the stored answers, with what each cost, of those questions that have one."""
+        keys = {question: key_hash(_checked_key(question)) for question in questions}
         with self._reading() as store:
-            codec = self._codec(store, plan_id)
-            found = ((q, store.answer(plan_id, key_hash(_checked_key(q)))) for q in questions)
-            return {q: codec.decode(row.body).answer for q, row in found if row is not None}
+            opened = self._book.plan(store, plan_id)
+            rows = store.keyed(Kind.ANSWER, plan_id, set(keys.values()))
+            return {q: opened.decoded(rows[k]).answer for q, k in keys.items() if k in rows}
 
-    def answer(self, plan_id: PlanId, questions: Sequence[bytes], release: Release) -> list[Answer]:
+    def answer(
+        self,
+        plan_id: PlanId,
+        questions: Sequence[bytes],
+        release: Release,
+        *,
+        on_behalf: Analyst | None = None,
+    ) -> list[Answer]:
         """Answer questions under a plan; nothing leaves before the record of it is durable."""
         keys = [key_hash(_checked_key(question)) for question in questions]
-        attempt = _Attempt(release)
+        request = Request(keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure)
         try:
             with self._writing() as store:
-                stored, drawn = self._draw(store, plan_id, keys, attempt)
-                fp.failpoint(fp.AFTER_WRITE)
+                head, opened = self._checked_head(store), self._book.plan(store, plan_id)
+                answers = request.carry_out(store, head, opened)
         except CommitUnclear as error:
-            attempt.abandon()
-            stored, drawn = self._reread(plan_id, keys, attempt, error)
+            request.abandon()
+            answers = self._find_out(plan_id, request, error)
         except BaseException:
-            attempt.abandon()
+            request.abandon()
             raise
+        else:
+            self._seen = request.head
         fp.failpoint(fp.AFTER_COMMIT)
-        return _first_answered(keys, stored, drawn)
+        return answers
 
-    def _draw(
-        self, store: Store, plan_id: PlanId, keys: Sequence[bytes], attempt: _Attempt
-    ) -> tuple[dict[bytes, Answer], dict[bytes, Answer]]:
-        """Look up, check, draw and write; return the answers that were there and the new ones."""
-        head = self._checked_head(store)
-        codec = self._codec(store, plan_id)
-        stored, new = look_up(store, plan_id, keys, codec)
-        if not new:
-            return stored, {}
-        used = self._used(store, plan_id, codec)
-        room = {event: most - used[event] for event, most in codec.plan.events}
-        most = attempt.release.most(len(new), dict(room))
-        if not within(most, room):
-            raise BudgetExceeded(words.answers_refused(len(new), most, room))
-        fp.failpoint(fp.BEFORE_DRAW)
-        answers = attempt.draw(list(new.values()), room)
-        fp.failpoint(fp.AFTER_DRAW)
-        self._check_drawn(answers, len(new), most)
-        drawn = dict(zip(new, answers, strict=False))
-        attempt.drawn = tuple(drawn)
-        store.append(_answer_rows(head, plan_id, codec, drawn, used))
-        return stored, drawn
-
-    def _check_drawn(
-        self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
-    ) -> None:
-        cost = Counter(event for answer in answers for event in answer.cost)
-        if len(answers) > questions or not within(cost, most):
-            raise LedgerError(
-                "More was drawn than was announced. Nothing was recorded or released; this is an "
-                "error in the mechanism: please report it."
-            )
-        if not self.allow_insecure and not all(answer.secure for answer in answers):
-            raise LedgerError(words.INSECURE_REFUSED)
-
-    def _reread(
-        self, plan_id: PlanId, keys: Sequence[bytes], attempt: _Attempt, error: CommitUnclear
-    ) -> tuple[dict[bytes, Answer], dict[bytes, Answer]]:
+    def _find_out(self, plan_id: PlanId, request: Request, error: CommitUnclear) -> list[Answer]:
         """Find out what an unclear commit did: what is recorded may leave, nothing else."""
+        try:
+            # Alone among writers: the unclear transaction has ended, one way or the other.
+            with self._writing() as store:
+                self._checked_head(store)
+                return request.find_out(store, self._book.plan(store, plan_id))
+        except (CommitUnclear, LedgerUnavailable) as again:
+            if isinstance(again, LedgerUnavailable):
+                raise again from error
+            raise LedgerUnavailable(words.UNCLEAR) from error
+
+    # -- analysts ------------------------------------------------------------------------------
+
+    def recorded_for(self, plan_id: PlanId, name: str) -> Account:
+        """Return what one analyst was shown under a plan."""
+        key = Analyst(name).key
         with self._reading() as store:
-            codec = self._codec(store, plan_id)
-            stored, missing = look_up(store, plan_id, keys, codec, charged=attempt.drawn)
-        if any(key in missing for key in attempt.drawn):
-            raise LedgerUnavailable(
-                "The ledger could not record the answers, so none was released and none was "
-                "charged. Check the disk (full? read-only?), then ask again."
-            ) from error
-        return stored, {}
+            opened = self._book.plan(store, plan_id)
+            row = store.keyed(Kind.ANALYST, plan_id, [key]).get(key)
+            return read_account(store, opened.plan, name, row)
+
+    def accounts(self, plan_id: PlanId) -> list[Account]:
+        """Return what every analyst was shown under a plan, in the order they first asked."""
+        with self._reading() as store:
+            opened = self._book.plan(store, plan_id)
+            rows = list(store.owned(Kind.ANALYST, plan_id))
+            return [read_account(store, opened.plan, decode_analyst(row.body), row) for row in rows]
 
     # -- the chain -----------------------------------------------------------------------------
 
@@ -284,7 +256,7 @@ class RowLedger(ABC):
 
         with self._reading() as store:
             self._verify_store(store)
-            return _as_head(verify_rows(store, self._creation, known))
+            return _as_head(verify_rows(store.rows(), self._creation, known))
 
     def _verify_store(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default
         """Check what is particular to the store, such as its indexes."""
@@ -314,7 +286,7 @@ class RowLedger(ABC):
         """Return what the first row promises, after writing it if there is none."""
         if composition is not None:
             composition = _validate.choice(Composition, composition=composition)
-        first = store.row(0)
+        first = store.at([0]).get(0)
         if first is not None:
             return _same_creation(_decoded_creation(first), budget, composition)
         if budget is None:
@@ -327,61 +299,17 @@ class RowLedger(ABC):
         store.append([link(None, Kind.CREATED, creation.encode())])
         return creation
 
-    def _compose(self, plans: Mapping[int, Plan]) -> Amount:
-        return compose(self.budget, self.composition, list(plans.values()))
-
     def _checked_head(self, store: Store) -> Row:
-        head = store.head()
+        head, seen = store.head(), self._seen
         if head is None:
-            raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.")
-        check_linked(store, head)
-        self._check_same_ledger(store)
+            raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.", row=0)
+        if head == seen:
+            return head
+        check_linked(store, [head])
+        if seen is not None and store.at([seen.seq]).get(seen.seq) != seen:
+            raise LedgerCorrupt(REPLACED, row=seen.seq)
         self._seen = head
         return head
-
-    def _check_same_ledger(self, store: Store) -> None:
-        """Check that the head seen last is still there: no other or earlier file took its place."""
-        if self._seen is not None and store.row(self._seen.seq) != self._seen:
-            raise LedgerCorrupt(
-                "The ledger was replaced, or put back to an earlier state, while it was in use. "
-                "Nothing was released. Find out what happened, then open it again."
-            )
-
-    def _codec(self, store: Store, plan_id: PlanId) -> AnswerCodec:
-        row = store.row(plan_id)
-        if row is None or row.kind != Kind.PLAN:
-            raise InvalidArgument(
-                f"`plan_id` must come from open_plan of this ledger, got {plan_id}."
-            )
-        known = (row.seq, row.hash)
-        if known not in self._codecs:
-            check_linked(store, row)
-            self._codecs[known] = AnswerCodec(decode_plan(row.body)[1])
-        return self._codecs[known]
-
-    def _used(self, store: Store, plan_id: PlanId, codec: AnswerCodec) -> dict[Event, int]:
-        last = store.last_answer(plan_id)
-        if last is None:
-            return dict.fromkeys(codec.plan.most, 0)
-        check_linked(store, last)
-        return decoded(codec, last).used
-
-
-class _Attempt:
-    """One call of ``answer``: remembers whether anything was drawn, and for which questions."""
-
-    def __init__(self, release: Release) -> None:
-        self.release = release
-        self.drawn: tuple[bytes, ...] = ()
-        self._live = False
-
-    def draw(self, positions: list[int], room: Mapping[Event, int]) -> Sequence[Answer]:
-        self._live = True
-        return self.release.draw(positions, dict(room))
-
-    def abandon(self) -> None:
-        if self._live:
-            self.release.abandon()
 
 
 def _same_plan(found: Plan, plan: Plan, seq: int) -> PlanId:
@@ -417,41 +345,10 @@ def _same_creation(
 
 
 def _decoded_creation(row: Row) -> Creation:
-    if row.format_version > FORMAT_VERSION:
-        raise LedgerFormatError(words.newer_format(row.format_version, FORMAT_VERSION))
+    check_format(row)
     if row.kind != Kind.CREATED or not row.follows(NO_HASH):
-        raise LedgerCorrupt("Row 0 was changed: the ledger's beginning does not hold.")
+        raise LedgerCorrupt("Row 0 was changed: the ledger's beginning does not hold.", row=0)
     return Creation.decode(row.body)
-
-
-def _answer_rows(
-    head: Row,
-    plan_id: PlanId,
-    codec: AnswerCodec,
-    drawn: Mapping[bytes, Answer],
-    used: Mapping[Event, int],
-) -> list[Row]:
-    total, rows, before = Counter(dict(used)), [], head
-    for key, answer in drawn.items():
-        total.update(answer.cost)
-        before = link(before, Kind.ANSWER, codec.encode(key, answer, total), plan_id)
-        rows.append(before)
-    return rows
-
-
-def _first_answered(
-    keys: Sequence[bytes], stored: Mapping[bytes, Answer], drawn: Mapping[bytes, Answer]
-) -> list[Answer]:
-    """Return answers in the order asked, up to the first question that has none."""
-    answers: list[Answer] = []
-    given: set[bytes] = set()
-    for key in keys:
-        found = drawn.get(key) or stored.get(key)
-        if found is None:
-            break
-        answers.append(free(found) if key in given else found)
-        given.add(key)
-    return answers
 
 
 def _checked_key(key: object) -> bytes | str:

@@ -16,8 +16,8 @@ from tacit.privacy.ledger import words
 # "TACI" in the file's header tells a ledger from any other database.
 APPLICATION_ID = int.from_bytes(b"TACI")
 
-# Each step is a list of statements. The key of an answer is the first 32 bytes of its body: the
-# index reads it there, so that no second copy can disagree with the one that is chained.
+# Each step is a list of statements. The key of a row is the first 32 bytes of its body: the index
+# reads it there, so that no second copy can disagree with the one that is chained.
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -25,17 +25,13 @@ STEPS: tuple[tuple[str, ...], ...] = (
             seq INTEGER PRIMARY KEY,
             format_version INTEGER NOT NULL,
             kind INTEGER NOT NULL,
-            plan INTEGER NOT NULL,
+            owner INTEGER NOT NULL,
             body BLOB NOT NULL,
             hash BLOB NOT NULL
         ) STRICT
         """,
-        """
-        CREATE UNIQUE INDEX ledger_answer ON ledger_row (plan, substr(body, 1, 32))
-        WHERE kind = 2
-        """,
-        "CREATE INDEX ledger_last_answer ON ledger_row (plan, seq) WHERE kind = 2",
-        "CREATE INDEX ledger_kind ON ledger_row (kind, seq) WHERE kind < 2",
+        "CREATE UNIQUE INDEX ledger_key ON ledger_row (kind, owner, substr(body, 1, 32))",
+        "CREATE INDEX ledger_owner ON ledger_row (kind, owner, seq)",
     ),
 )
 
@@ -53,7 +49,7 @@ def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = STE
     version = _number(connection, "user_version")
     _refuse_others(connection, version)
     if version > len(steps):
-        raise LedgerFormatError(words.newer_format(version, len(steps)))
+        raise LedgerFormatError(words.other_format(version, len(steps)))
     if version == len(steps):
         return
     for step in steps[version:]:

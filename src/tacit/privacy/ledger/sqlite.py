@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -174,7 +174,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         pass
 
 
-_COLUMNS = "seq, format_version, kind, plan, body, hash"
+_COLUMNS = "seq, format_version, kind, owner, body, hash"
 
 
 class _SqliteRows:
@@ -186,24 +186,30 @@ class _SqliteRows:
     def head(self) -> Row | None:
         return self._one("ORDER BY seq DESC LIMIT 1")
 
-    def row(self, seq: int) -> Row | None:
-        return self._one("WHERE seq = ?", int(seq))
+    def at(self, seqs: Collection[int]) -> dict[int, Row]:
+        found = (self._one("WHERE seq = ?", int(seq)) for seq in seqs)
+        return {row.seq: row for row in found if row is not None}
 
-    def rows(self, kind: Kind | None = None) -> Iterator[Row]:
-        # The number is part of the statement so that SQLite sees which partial index serves it.
-        where = "" if kind is None else f"WHERE kind = {int(kind)}"
-        return map(_row, self._select(f"{where} ORDER BY seq"))
+    def rows(self) -> Iterator[Row]:
+        return map(_row, self._select("ORDER BY seq"))
 
-    def answer(self, plan: int, key: bytes) -> Row | None:
-        return self._one("WHERE kind = 2 AND plan = ? AND substr(body, 1, 32) = ?", plan, key)
+    def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
+        where = "WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
+        return map(_row, self._select(where, int(kind), owner, after))
 
-    def last_answer(self, plan: int) -> Row | None:
-        return self._one("WHERE kind = 2 AND plan = ? ORDER BY seq DESC LIMIT 1", plan)
+    def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
+        where = "WHERE kind = ? AND owner = ? AND substr(body, 1, 32) = ?"
+        found = ((key, self._one(where, int(kind), owner, key)) for key in keys)
+        return {key: row for key, row in found if row is not None}
+
+    def last(self, kind: Kind, owner: int) -> Row | None:
+        where = "WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
+        return self._one(where, int(kind), owner)
 
     def append(self, rows: Sequence[Row]) -> None:
         self._connection.executemany(
             f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-            [(r.seq, r.format_version, r.kind, r.plan, r.body, r.hash) for r in rows],
+            [(r.seq, r.format_version, r.kind, r.owner, r.body, r.hash) for r in rows],
         )
 
     def intact(self) -> bool:

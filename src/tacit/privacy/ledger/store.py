@@ -2,41 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from tacit.errors import LedgerCorrupt, LedgerFormatError
-from tacit.privacy.answer import Answer
 from tacit.privacy.ledger import words
-from tacit.privacy.ledger.chain import (
-    FORMAT_VERSION,
-    NO_HASH,
-    AnswerCodec,
-    Entry,
-    Kind,
-    Row,
-    decode_plan,
-)
-from tacit.privacy.plan import Plan
+from tacit.privacy.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row
 
 
 class Store(Protocol):
-    """Rows within one transaction."""
+    """Rows within one transaction. Nothing but ``rows`` takes longer when there are more rows."""
 
     def head(self) -> Row | None:
         """Return the newest row."""
 
-    def row(self, seq: int) -> Row | None:
-        """Return a row by its number."""
+    def at(self, seqs: Collection[int]) -> dict[int, Row]:
+        """Return rows by their numbers: those that are there."""
 
-    def rows(self, kind: Kind | None = None) -> Iterator[Row]:
-        """Return all rows, or all of one kind, in order."""
+    def rows(self) -> Iterator[Row]:
+        """Return all rows in order, a few at a time."""
 
-    def answer(self, plan: int, key: bytes) -> Row | None:
-        """Return the answer to a question, by the hash of its key."""
+    def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
+        """Return the rows of one kind and owner with numbers beyond ``after``, in order."""
 
-    def last_answer(self, plan: int) -> Row | None:
-        """Return the newest answer of a plan."""
+    def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
+        """Return the rows of one kind and owner that have these keys."""
+
+    def last(self, kind: Kind, owner: int) -> Row | None:
+        """Return the newest row of one kind and owner."""
 
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
@@ -46,53 +39,21 @@ class CommitUnclear(Exception):
     """A commit failed in a way that leaves open whether it took effect."""
 
 
-def check_linked(store: Store, row: Row) -> None:
-    """Check one row against the row before it: what a decision rests on must hold by itself."""
-    if row.format_version > FORMAT_VERSION:
-        raise LedgerFormatError(words.newer_format(row.format_version, FORMAT_VERSION))
-    before = None if row.seq == 0 else store.row(row.seq - 1)
-    if row.seq and before is None:
-        raise LedgerCorrupt(f"Row {row.seq - 1} is missing.")
-    if not row.follows(before.hash if before else NO_HASH):
-        raise LedgerCorrupt(f"Row {row.seq} does not follow from row {row.seq - 1}.")
+def check_linked(store: Store, rows: Iterable[Row]) -> None:
+    """Check rows against the rows before them: what a decision rests on must hold by itself."""
+    found = list(rows)
+    before = store.at({row.seq - 1 for row in found if row.seq})
+    for row in found:
+        check_format(row)
+        if row.seq and row.seq - 1 not in before:
+            raise LedgerCorrupt(f"Row {row.seq - 1} is missing.", row=row.seq - 1)
+        if not row.follows(before[row.seq - 1].hash if row.seq else NO_HASH):
+            raise LedgerCorrupt(
+                f"Row {row.seq} does not follow from row {row.seq - 1}.", row=row.seq
+            )
 
 
-def decoded(codec: AnswerCodec, row: Row) -> Entry:
-    try:
-        return codec.decode(row.body)
-    except ValueError as error:
-        raise LedgerCorrupt(f"Row {row.seq} has {error}.") from None
-
-
-def look_up(
-    store: Store,
-    plan_id: int,
-    keys: Sequence[bytes],
-    codec: AnswerCodec,
-    charged: Sequence[bytes] = (),
-) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
-    """Return the answers that are recorded, and the first position of every key that has none.
-
-    An answer given again cost nothing this time, so it carries its cost only if ``charged``.
-    """
-    stored: dict[bytes, Answer] = {}
-    new: dict[bytes, int] = {}
-    for position, key in enumerate(keys):
-        if key in stored or key in new:
-            continue
-        row = store.answer(plan_id, key)
-        if row is None:
-            new[key] = position
-        else:
-            check_linked(store, row)
-            found = decoded(codec, row).answer
-            stored[key] = found if key in charged else free(found)
-    return stored, new
-
-
-def free(answer: Answer) -> Answer:
-    return Answer(answer.output, answer.values, answer.unit, answer.sigma, (), answer.secure)
-
-
-def opened_plans(store: Store) -> dict[int, Plan]:
-    return {row.seq: decode_plan(row.body)[1] for row in store.rows(Kind.PLAN)}
+def check_format(row: Row) -> None:
+    """Refuse a row of another format than this one."""
+    if row.format_version != FORMAT_VERSION:
+        raise LedgerFormatError(words.other_format(row.format_version, FORMAT_VERSION))

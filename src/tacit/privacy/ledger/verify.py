@@ -2,63 +2,75 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tacit.errors import LedgerCorrupt, LedgerFormatError, TacitError
-from tacit.privacy.events import Event
-from tacit.privacy.ledger import words
-from tacit.privacy.ledger.chain import (
-    FORMAT_VERSION,
-    NO_HASH,
-    AnswerCodec,
-    Creation,
-    Kind,
-    Row,
-    decode_plan,
-)
-from tacit.privacy.ledger.composition import fits
+from tacit.errors import LedgerCorrupt, TacitError
+from tacit.privacy.answer import Answer
+from tacit.privacy.ledger.analysts import Account, ShownCodec, decode_analyst
+from tacit.privacy.ledger.answers import AnswerCodec, Usage
+from tacit.privacy.ledger.chain import NO_HASH, Creation, Kind, Row, decode_plan
+from tacit.privacy.ledger.composition import Totals, fits
 from tacit.privacy.ledger.protocol import Head
-from tacit.privacy.ledger.store import Store
+from tacit.privacy.ledger.store import check_format
 from tacit.privacy.plan import Plan
 
 
-def verify_rows(store: Store, creation: Creation, known: Head | None) -> Row:
+def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> Row:
     """Return the newest row once every row has been checked; see ``Ledger.verify``."""
     walk = _Walk(creation)
     last: Row | None = None
-    found_known = known is None
-    for number, row in enumerate(store.rows()):
+    for number, row in enumerate(rows):
         _check_place(row, number, last)
         walk.check(row)
-        if known is not None and row.seq == known.seq:
-            found_known = row.hash.hex() == known.hash
+        if known is not None and row.seq == known.seq and row.hash.hex() != known.hash:
+            raise LedgerCorrupt(_OTHER.format(known.seq), row=known.seq)
         last = row
     if last is None:
-        raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.")
-    if not found_known:
-        raise LedgerCorrupt(
-            "The ledger does not contain the head it is compared with: it was replaced, or put "
-            "back to an earlier state."
-        )
+        raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.", row=0)
+    if known is not None and known.seq > last.seq:
+        raise LedgerCorrupt(_CUT.format(last.seq, known.seq), row=last.seq + 1)
     return last
+
+
+_OTHER = (
+    "Row {} is another one than in the head it is compared with: the ledger was replaced, or put "
+    "back to an earlier state and used again."
+)
+_CUT = (
+    "The ledger ends with row {}, but the head it is compared with is row {}: its end was cut off, "
+    "or it was put back to an earlier state."
+)
 
 
 def _check_place(row: Row, number: int, before: Row | None) -> None:
     if row.seq != number:
-        raise LedgerCorrupt(f"Row {number} is missing.")
-    if row.format_version > FORMAT_VERSION:
-        raise LedgerFormatError(words.newer_format(row.format_version, FORMAT_VERSION))
+        raise LedgerCorrupt(f"Row {number} is missing.", row=number)
+    check_format(row)
     if not row.follows(NO_HASH if before is None else before.hash):
-        raise LedgerCorrupt(f"Row {number} was changed, inserted or moved, or one before it.")
+        raise LedgerCorrupt(
+            f"Row {number} was changed, inserted or moved, or one before it.", row=number
+        )
 
 
 @dataclass(slots=True)
-class _Account:
+class _PlanSoFar:
     """What the rows so far say about one plan."""
 
+    plan: Plan
     codec: AnswerCodec
-    used: Counter[Event] = field(default_factory=Counter)
+    usage: Usage
+    answers: dict[bytes, Answer] = field(default_factory=dict)
+    analysts: set[str] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class _AnalystSoFar:
+    """What the rows so far say about one analyst under one plan."""
+
+    plan: _PlanSoFar
+    codec: ShownCodec
+    account: Account
     keys: set[bytes] = field(default_factory=set)
 
 
@@ -67,9 +79,10 @@ class _Walk:
 
     def __init__(self, creation: Creation) -> None:
         self._creation = creation
-        self._plans: list[Plan] = []
+        self._totals = Totals()
         self._names: set[bytes] = set()
-        self._accounts: dict[int, _Account] = {}
+        self._plans: dict[int, _PlanSoFar] = {}
+        self._analysts: dict[int, _AnalystSoFar] = {}
 
     def check(self, row: Row) -> None:
         try:
@@ -77,39 +90,72 @@ class _Walk:
         except (ValueError, KeyError, TypeError, TacitError):
             problem = "cannot be read"
         if problem:
-            raise LedgerCorrupt(f"Row {row.seq} {problem}.")
+            raise LedgerCorrupt(f"Row {row.seq} {problem}.", row=row.seq)
 
     def _problem(self, row: Row) -> str | None:
         if (row.kind == Kind.CREATED) != (row.seq == 0):
             return "is not where the beginning of a ledger must be"
-        if row.kind == Kind.CREATED:
-            same = Creation.decode(row.body) == self._creation
-            return None if same else "promises something else than when the ledger was opened"
-        return self._plan(row) if Kind(row.kind) is Kind.PLAN else self._answer(row)
+        check = {
+            Kind.CREATED: self._created,
+            Kind.PLAN: self._plan,
+            Kind.ANSWER: self._answer,
+            Kind.ANALYST: self._analyst,
+            Kind.SHOWN: self._shown,
+        }
+        return check[Kind(row.kind)](row)
+
+    def _created(self, row: Row) -> str | None:
+        same = Creation.decode(row.body) == self._creation
+        return None if same else "promises something else than when the ledger was opened"
 
     def _plan(self, row: Row) -> str | None:
-        name, plan = decode_plan(row.body)
-        if name in self._names:
+        plan = decode_plan(row.body)
+        if row.key in self._names:
             return "opens a plan a second time"
-        self._names.add(name)
-        self._plans.append(plan)
-        self._accounts[row.seq] = _Account(AnswerCodec(plan))
-        if not fits(self._creation.budget, self._creation.composition, self._plans):
+        self._names.add(row.key)
+        self._totals = self._totals.plus(plan)
+        self._plans[row.seq] = _PlanSoFar(plan, AnswerCodec(plan), Usage.none(plan))
+        if row.owner or not fits(self._creation.budget, self._creation.composition, self._totals):
             return "opens a plan that does not fit the budget"
         return None
 
     def _answer(self, row: Row) -> str | None:
-        account = self._accounts.get(row.plan)
-        if account is None:
+        so_far = self._plans.get(row.owner)
+        if so_far is None:
             return "answers under a plan that was not opened before it"
-        entry = account.codec.decode(row.body)
-        if entry.key in account.keys:
+        entry = so_far.codec.decode(row.body)
+        if entry.key in so_far.answers:
             return "answers a question a second time"
-        account.keys.add(entry.key)
-        account.used.update(entry.answer.cost)
-        most = account.codec.plan.most
-        if any(account.used[event] != entry.used[event] for event in most):
+        so_far.answers[entry.key] = entry.answer
+        so_far.usage = so_far.usage.plus(entry.answer)
+        if so_far.usage != entry.usage:
             return "counts something else than the rows before it"
-        if any(account.used[event] > most[event] for event in most):
+        most = so_far.plan.most
+        if any(times > most[event] for event, times in entry.usage.used.items()):
             return "spends more than its plan"
         return None
+
+    def _analyst(self, row: Row) -> str | None:
+        plan, name = self._plans.get(row.owner), decode_analyst(row.body)
+        if plan is None:
+            return "names an analyst under a plan that was not opened before it"
+        if name in plan.analysts:
+            return "names an analyst a second time"
+        plan.analysts.add(name)
+        account = Account.none(name, plan.plan)
+        self._analysts[row.seq] = _AnalystSoFar(plan, ShownCodec(plan.plan), account)
+        return None
+
+    def _shown(self, row: Row) -> str | None:
+        so_far = self._analysts.get(row.owner)
+        if so_far is None:
+            return "was shown to an analyst who is not named before it"
+        if row.key not in so_far.plan.answers:
+            return "shows an answer that is not recorded before it"
+        if row.key in so_far.keys:
+            return "shows an answer a second time"
+        so_far.keys.add(row.key)
+        found = so_far.codec.decode(so_far.account.name, row.body)
+        expected = so_far.account.in_(found.period).plus(so_far.plan.answers[row.key])
+        so_far.account = expected
+        return None if found == expected else "counts something else than the rows before it"

@@ -6,13 +6,18 @@ from collections.abc import Mapping, Sequence
 
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
-from tacit.privacy.ledger.chain import Tally
+from tacit.privacy.ledger.answers import Tally
 from tacit.privacy.ledger.composition import Amount, Composition
 from tacit.privacy.plan import Plan
 
 INSECURE_REFUSED = (
     "This ledger does not record answers drawn from test noise, so nothing was released. Use "
     "SecureNoise; or, in a test, open the ledger with allow_insecure=True."
+)
+
+UNCLEAR = (
+    "It is not clear whether the answers were recorded; none was released. Ask again: what was "
+    "recorded is given as it was, free, and nothing is charged twice."
 )
 
 _RULES = {
@@ -72,11 +77,20 @@ def answers_refused(questions: int, most: Mapping[Event, int], room: Mapping[Eve
     )
 
 
-def newer_format(found: int, known: int) -> str:
-    """Return why a ledger of a newer format is left alone."""
+def allowance_exceeded(name: str) -> str:
+    """Return why an analyst cannot be shown these answers now."""
     return (
-        f"The ledger is written in format {found}; this version of tacit reads up to {known}. "
-        "Nothing was changed. Use the version of tacit that wrote it, or a newer one."
+        f"The answers may cost more than {name!r} may still be shown in this period. Nothing was "
+        "drawn or shown. Ask fewer, or wait for the next period."
+    )
+
+
+def other_format(found: int, known: int) -> str:
+    """Return why a ledger of another format is left alone."""
+    step = "a newer one" if found > known else "an older one"
+    return (
+        f"The ledger is written in format {found}; this version of tacit reads format {known}. "
+        f"Nothing was changed. Use the version of tacit that wrote it, or {step}."
     )
 
 

@@ -1,0 +1,94 @@
+"""The plans of a ledger, each read once and kept with their running totals."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+from tacit.errors import InvalidArgument, LedgerCorrupt
+from tacit.privacy.ledger.answers import AnswerCodec, Entry, Usage
+from tacit.privacy.ledger.chain import Kind, Row, decode_plan
+from tacit.privacy.ledger.composition import Totals
+from tacit.privacy.ledger.protocol import PlanId
+from tacit.privacy.ledger.store import Store, check_linked
+from tacit.privacy.plan import Plan
+
+REPLACED = (
+    "The ledger was replaced, or put back to an earlier state, while it was in use. Nothing was "
+    "released. Find out what happened, then open it again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenPlan:
+    """A plan on the ledger and how its answers are written."""
+
+    seq: int
+    plan: Plan
+    codec: AnswerCodec
+
+    def usage(self, store: Store) -> Usage:
+        """Return the state of the plan, from its last answer."""
+        last = store.last(Kind.ANSWER, self.seq)
+        if last is None:
+            return Usage.none(self.plan)
+        check_linked(store, [last])
+        return self.decoded(last).usage
+
+    def decoded(self, row: Row) -> Entry:
+        """Return what a row of this plan says."""
+        try:
+            return self.codec.decode(row.body)
+        except ValueError as error:
+            raise LedgerCorrupt(f"Row {row.seq} has {error}.", row=row.seq) from None
+
+
+class PlanBook:
+    """The opened plans. ``read`` adds those opened since; what is committed never changes."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._plans: dict[int, OpenPlan] = {}
+        self._used: set[int] = set()
+        self._last: Row | None = None
+        self._totals = Totals()
+
+    def read(self, store: Store) -> dict[int, OpenPlan]:
+        """Return all plans by their number."""
+        with self._lock:
+            self._refuse_replaced(store)
+            new = list(store.owned(Kind.PLAN, 0, after=self._last.seq if self._last else -1))
+            check_linked(store, new)
+            for row in new:
+                plan = decode_plan(row.body)
+                self._plans[row.seq] = OpenPlan(row.seq, plan, AnswerCodec(plan))
+                self._totals = self._totals.plus(plan)
+                self._last = row
+            return dict(self._plans)
+
+    def totals(self, store: Store) -> Totals:
+        """Return the sums over all plans."""
+        self.read(store)
+        return self._totals
+
+    def used(self, store: Store) -> Totals:
+        """Return the sums over the plans under which something was released."""
+        plans = self.read(store)
+        # A plan that was used stays used, so each is looked up until then.
+        for seq in plans.keys() - self._used:
+            if store.last(Kind.ANSWER, seq):
+                self._used.add(seq)
+        return Totals.of(plans[seq].plan for seq in sorted(self._used & plans.keys()))
+
+    def plan(self, store: Store, plan_id: PlanId) -> OpenPlan:
+        """Return an opened plan."""
+        known = self._plans.get(plan_id) or self.read(store).get(plan_id)
+        if known is None:
+            raise InvalidArgument(
+                f"`plan_id` must come from open_plan of this ledger, got {plan_id}."
+            )
+        return known
+
+    def _refuse_replaced(self, store: Store) -> None:
+        if self._last and store.at([self._last.seq]).get(self._last.seq) != self._last:
+            raise LedgerCorrupt(REPLACED, row=self._last.seq)

@@ -1,0 +1,254 @@
+"""One call of ``Ledger.answer``: look up, check, draw, and the rows that record it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tacit.errors import (
+    AllowanceExceeded,
+    BudgetExceeded,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerUnavailable,
+)
+from tacit.privacy.answer import Answer
+from tacit.privacy.events import Event
+from tacit.privacy.ledger import failpoint as fp
+from tacit.privacy.ledger import words
+from tacit.privacy.ledger.analysts import (
+    Account,
+    Analyst,
+    ShownCodec,
+    decode_analyst,
+    encode_analyst,
+)
+from tacit.privacy.ledger.answers import Entry, Usage, free
+from tacit.privacy.ledger.book import OpenPlan
+from tacit.privacy.ledger.chain import Kind, Row, link
+from tacit.privacy.ledger.composition import within
+from tacit.privacy.ledger.protocol import Release
+from tacit.privacy.ledger.store import Store, check_linked
+from tacit.privacy.plan import Plan
+
+
+class Request:
+    """Questions asked at once, and what has become of them.
+
+    ``carry_out`` works inside a transaction and returns what may leave once that is durable.
+    """
+
+    def __init__(
+        self,
+        keys: Sequence[bytes],
+        release: Release,
+        *,
+        on_behalf: Analyst | None,
+        allow_insecure: bool,
+    ) -> None:
+        self._keys, self._release = keys, release
+        self._analyst, self._allow_insecure = on_behalf, allow_insecure
+        self._drawn: tuple[bytes, ...] = ()
+        self._live = False
+        self.head: Row | None = None
+
+    def abandon(self) -> None:
+        """Forget live noise, if any was drawn: it is not clear that it was recorded."""
+        if self._live:
+            self._release.abandon()
+
+    def carry_out(self, store: Store, head: Row, opened: OpenPlan) -> list[Answer]:
+        """Look up, check, draw and write; return the answers in the order asked."""
+        self.head = head
+        stored, new = _look_up(store, opened, self._keys)
+        desk = None if self._analyst is None else _Desk.of(store, opened, self._analyst)
+        unseen = {} if desk is None else desk.unseen(store, stored)
+        if desk is not None:
+            desk.refuse_beyond_allowance(unseen)
+        drawn = self._draw(opened, opened.usage(store), new, desk, unseen) if new else []
+        rows = list(_answer_rows(head, opened, drawn))
+        fresh = {entry.key: entry.answer for entry in drawn}
+        answers = _first_answered(self._keys, {k: free(a) for k, a in stored.items()}, fresh)
+        if desk is not None:
+            given = set(self._keys[: len(answers)])
+            seen = {key: answer for key, answer in (unseen | fresh).items() if key in given}
+            rows += desk.rows(rows[-1] if rows else head, seen)
+        if rows:
+            store.append(rows)
+            self.head = rows[-1]
+        fp.failpoint(fp.AFTER_WRITE)
+        return answers
+
+    def _draw(
+        self,
+        opened: OpenPlan,
+        usage: Usage,
+        new: Mapping[bytes, int],
+        desk: _Desk | None,
+        unseen: Mapping[bytes, Answer],
+    ) -> list[Entry]:
+        room = {event: most - usage.used[event] for event, most in opened.plan.events}
+        admitted = room if desk is None else desk.room(room, unseen)
+        most = self._release.most(len(new), dict(admitted))
+        if not within(most, room):
+            raise BudgetExceeded(words.answers_refused(len(new), most, room))
+        if not within(most, admitted):
+            raise AllowanceExceeded(words.allowance_exceeded(self._name()))
+        fp.failpoint(fp.BEFORE_DRAW)
+        self._live = True
+        answers = self._release.draw(list(new.values()), dict(admitted))
+        fp.failpoint(fp.AFTER_DRAW)
+        self._check_drawn(answers, len(new), most)
+        self._drawn = tuple(new)[: len(answers)]
+        states = usage.along(answers)
+        return [Entry(*found) for found in zip(new, answers, states, strict=False)]
+
+    def _check_drawn(
+        self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
+    ) -> None:
+        cost = Counter(event for answer in answers for event in answer.cost)
+        if len(answers) > questions or not within(cost, most):
+            raise LedgerError(
+                "More was drawn than was announced. Nothing was recorded or released; this is an "
+                "error in the mechanism: please report it."
+            )
+        if not self._allow_insecure and not all(answer.secure for answer in answers):
+            raise LedgerError(words.INSECURE_REFUSED)
+
+    def _name(self) -> str:
+        return "" if self._analyst is None else self._analyst.name
+
+    def find_out(self, store: Store, opened: OpenPlan) -> list[Answer]:
+        """Return what an unclear commit recorded: that may leave, nothing else."""
+        stored, missing = _look_up(store, opened, self._keys)
+        if any(key in missing for key in self._drawn):
+            raise LedgerUnavailable(
+                "The ledger could not record the answers, so none was released and none was "
+                "charged. Check the disk (full? read-only?) and the connection, then ask again."
+            )
+        # An answer given again cost nothing this time; one drawn just now did.
+        given = {k: a if k in self._drawn else free(a) for k, a in stored.items()}
+        answers = _first_answered(self._keys, given, {})
+        self._refuse_unshown(store, opened, stored, len(answers))
+        return answers
+
+    def _refuse_unshown(
+        self, store: Store, opened: OpenPlan, stored: Mapping[bytes, Answer], given: int
+    ) -> None:
+        if self._analyst is None:
+            return
+        shown = {key: stored[key] for key in self._keys[:given]}
+        if _Desk.of(store, opened, self._analyst).unseen(store, shown):
+            raise LedgerUnavailable(
+                "The ledger could not record to whom the answers were to be shown, so nobody was "
+                "shown them. Ask again."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Desk:
+    """Where one analyst is served under one plan: the account, and the row it belongs to."""
+
+    analyst: Analyst
+    opened: OpenPlan
+    codec: ShownCodec
+    row: Row | None
+    account: Account
+
+    @classmethod
+    def of(cls, store: Store, opened: OpenPlan, analyst: Analyst) -> _Desk:
+        row = store.keyed(Kind.ANALYST, opened.seq, [analyst.key]).get(analyst.key)
+        account = read_account(store, opened.plan, analyst.name, row)
+        codec = ShownCodec(opened.plan)
+        return cls(analyst, opened, codec, row, account.in_(analyst.period))
+
+    def unseen(self, store: Store, stored: Mapping[bytes, Answer]) -> dict[bytes, Answer]:
+        """Return those recorded answers that the analyst was not shown yet."""
+        if self.row is None:
+            return dict(stored)
+        seen = store.keyed(Kind.SHOWN, self.row.seq, stored.keys())
+        return {key: answer for key, answer in stored.items() if key not in seen}
+
+    def refuse_beyond_allowance(self, unseen: Mapping[bytes, Answer]) -> None:
+        """Refuse recorded answers that cost more than the analyst may still be shown."""
+        if any(times < 0 for times in self._left(unseen).values()):
+            raise AllowanceExceeded(words.allowance_exceeded(self.analyst.name))
+
+    def room(self, room: Mapping[Event, int], unseen: Mapping[bytes, Answer]) -> dict[Event, int]:
+        """Return what is left both of the plan and of the allowance."""
+        left = self._left(unseen)
+        return {event: min(times, left.get(event, times)) for event, times in room.items()}
+
+    def _left(self, unseen: Mapping[bytes, Answer]) -> dict[Event, int]:
+        allowance = self.analyst.allowance
+        if allowance is None:
+            return {}
+        asked = Counter(event for answer in unseen.values() for event in answer.cost)
+        shown = self.account.in_period.events
+        return {event: allowance - shown[event] - asked[event] for event in shown}
+
+    def rows(self, before: Row, seen: Mapping[bytes, Answer]) -> list[Row]:
+        """Return the rows that say what is shown now, after the row ``before``."""
+        rows: list[Row] = []
+        owner = self.row
+        if owner is None and seen:
+            body = encode_analyst(self.analyst.name)
+            owner = before = link(before, Kind.ANALYST, body, self.opened.seq)
+            rows.append(owner)
+        account = self.account
+        for key, answer in seen.items():
+            assert owner is not None
+            account = account.plus(answer)
+            before = link(before, Kind.SHOWN, self.codec.encode(key, account), owner.seq)
+            rows.append(before)
+        return rows
+
+
+def read_account(store: Store, plan: Plan, name: str, row: Row | None) -> Account:
+    """Return an analyst's account under a plan, from the last row that belongs to it."""
+    last = None if row is None else store.last(Kind.SHOWN, row.seq)
+    if row is None or last is None:
+        return Account.none(name, plan)
+    check_linked(store, [row, last])
+    try:
+        return ShownCodec(plan).decode(decode_analyst(row.body), last.body)
+    except ValueError as error:
+        raise LedgerCorrupt(f"Row {last.seq} has {error}.", row=last.seq) from None
+
+
+def _look_up(
+    store: Store, opened: OpenPlan, keys: Sequence[bytes]
+) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
+    """Return the answers that are recorded, and the first position of every key that has none."""
+    found = store.keyed(Kind.ANSWER, opened.seq, set(keys))
+    check_linked(store, found.values())
+    stored: dict[bytes, Answer] = {}
+    new: dict[bytes, int] = {}
+    for position, key in enumerate(keys):
+        if key in found:
+            stored.setdefault(key, opened.decoded(found[key]).answer)
+        else:
+            new.setdefault(key, position)
+    return stored, new
+
+
+def _answer_rows(before: Row, opened: OpenPlan, drawn: Sequence[Entry]) -> Iterator[Row]:
+    for entry in drawn:
+        before = link(before, Kind.ANSWER, opened.codec.encode(entry), opened.seq)
+        yield before
+
+
+def _first_answered(
+    keys: Sequence[bytes], stored: Mapping[bytes, Answer], drawn: Mapping[bytes, Answer]
+) -> list[Answer]:
+    """Return answers in the order asked, up to the first question that has none."""
+    answers: list[Answer] = []
+    given: set[bytes] = set()
+    for key in keys:
+        found = drawn.get(key) or stored.get(key)
+        if found is None:
+            break
+        answers.append(free(found) if key in given else found)
+        given.add(key)
+    return answers
