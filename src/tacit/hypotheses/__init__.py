@@ -2,15 +2,18 @@
 
 from tacit.hypotheses.base import Dichotomies, HypothesisClass, Minimum
 from tacit.hypotheses.finite import FiniteClass
+from tacit.hypotheses.halfspaces import Halfspaces
 from tacit.hypotheses.intervals import Intervals
 from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
 from tacit.hypotheses.rectangles import Rectangles
 from tacit.hypotheses.stumps import Stumps
 from tacit.hypotheses.thresholds import Thresholds
+from tacit.hypotheses.union import Union
 
 __all__ = [
     "Dichotomies",
     "FiniteClass",
+    "Halfspaces",
     "HypothesisClass",
     "Intervals",
     "ListedMistakes",
@@ -19,4 +22,5 @@ __all__ = [
     "Rectangles",
     "Stumps",
     "Thresholds",
+    "Union",
 ]

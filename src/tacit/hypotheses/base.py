@@ -111,7 +111,7 @@ class HypothesisClass(ABC):
         seen: set[bytes] = set()
         for hypotheses in self._in_blocks(points):
             labels = self.label(hypotheses, points)
-            fresh = _first_seen(labels, seen)
+            fresh = first_seen(labels, seen)
             if len(fresh):
                 yield Dichotomies(hypotheses[fresh], labels[fresh])
 
@@ -163,7 +163,7 @@ class HypothesisClass(ABC):
                 yield hypotheses[start : start + rows]
 
 
-def _first_seen(labels: BoolArray, seen: set[bytes]) -> NDArray[np.intp]:
+def first_seen(labels: BoolArray, seen: set[bytes]) -> NDArray[np.intp]:
     """Return the rows that are not in ``seen`` yet, and add them."""
     fresh = []
     for row, packed in enumerate(np.packbits(labels, axis=1)):

@@ -50,9 +50,7 @@ class Thresholds(HypothesisClass):
             yield table[start : start + rows]
 
     def label(self, hypotheses: FloatArray, points: FloatArray) -> BoolArray:
-        reached = points[:, 0] >= hypotheses[:, :1]
-        found: BoolArray = reached == (hypotheses[:, 1:] > 0)
-        return found
+        return cut_labels(hypotheses[:, None, :], points[None, :, 0])
 
     def mistake_counts(self, cover: Any, X: Any, y: Any) -> MistakeCounts:
         table = cuts(as_points(cover, 1)[:, 0], self.both_directions)
@@ -72,6 +70,12 @@ def cuts(values: FloatArray, both_directions: bool) -> FloatArray:
     return np.column_stack(
         [np.concatenate([up, down]), np.repeat([1.0, -1.0], [len(up), len(down)])]
     )
+
+
+def cut_labels(table: FloatArray, values: FloatArray) -> BoolArray:
+    """Return the labels that every ``(t, direction)`` gives every value, by broadcasting."""
+    found: BoolArray = (values >= table[..., 0]) == (table[..., 1] > 0)
+    return found
 
 
 def cut_mistakes(table: FloatArray, values: FloatArray, labels: BoolArray) -> IntArray:
