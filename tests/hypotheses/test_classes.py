@@ -19,6 +19,7 @@ from tacit.hypotheses import (
     Thresholds,
     Union,
 )
+from tacit.hypotheses.orientation import side
 
 LINE = FiniteClass([lambda X, t=t: X[:, 0] >= t for t in range(6)], n_features=1, vc_dimension=1)
 
@@ -195,7 +196,7 @@ def test_halfspaces_in_general_position_are_as_many_as_cover_counted(d, n):
     assert Halfspaces(n_features=d).count_dichotomies(points) == expected
 
 
-@pytest.mark.parametrize("power", [0, 900, -900])
+@pytest.mark.parametrize("power", [0, 490, -490])
 def test_no_rounding_decides_what_a_halfspace_can_do(power):
     """Points one unit in the last place off a line, against the same ones stretched away from it.
 
@@ -204,9 +205,17 @@ def test_no_rounding_decides_what_a_halfspace_can_do(power):
     x = np.array([0.1, 0.3, 0.7, 1.1, 1.7])
     y = np.nextafter(x, [1, 9, -1, 1.1, -1])
     stretched = np.column_stack([x, (y - x) * 2.0**52])
-    near = np.ldexp(np.column_stack([x, y]), power)  # products overflow, or underflow
+    near = np.ldexp(np.column_stack([x, y]), power)  # small products underflow
     plane = Halfspaces(n_features=2)
     found = {row.tobytes() for block in plane.dichotomies(near) for row in block.labels}
     assert found == {r.tobytes() for b in plane.dichotomies(stretched) for r in b.labels}
     for block in plane.dichotomies(near):
         assert (plane.label(block.hypotheses, near) == block.labels).all()
+
+
+def test_side_is_exact_where_products_overflow():
+    far = np.ldexp(1.0, 480) * np.eye(3)
+    points = np.vstack(
+        [far.T @ [0.5, 0.25, 0.25], far.sum(axis=0), 0 * far[0], far[0] / 2 + far[1] / 2]
+    )
+    assert side(far[None], points).tolist() == [0, 1, -1, 0]

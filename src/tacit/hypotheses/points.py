@@ -18,12 +18,15 @@ FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
+LARGEST = 1e150
+
 
 def as_points(X: Any, n_features: int) -> FloatArray:
     """Return points as a table with one row per point and ``n_features`` columns.
 
     One row of numbers is a column of points when there is one feature. A missing number counts as
-    0 and an infinite one as the largest finite one, so that no value can stop a run.
+    0, and one beyond 1e150, infinite ones included, as 1e150: no value can stop a run, and a class
+    may square them.
 
     Examples
     --------
@@ -40,7 +43,8 @@ def as_points(X: Any, n_features: int) -> FloatArray:
             f"`X` must have {n_features} column(s), one per feature of the hypotheses, "
             f"got shape {table.shape}."
         )
-    points: FloatArray = np.nan_to_num(table.astype(np.float64, copy=False), copy=True)
+    known = np.nan_to_num(table.astype(np.float64, copy=False), posinf=LARGEST, neginf=-LARGEST)
+    points: FloatArray = np.clip(known, -LARGEST, LARGEST)
     return points + 0.0  # no negative zero: equal points must look equal
 
 
