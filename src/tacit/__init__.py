@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from tacit.mechanisms.noisy_argmax import GaussianVote as GaussianVote
     from tacit.mechanisms.noisy_argmax import LaplaceVote as LaplaceVote
     from tacit.mechanisms.sparse_vector import SparseVote as SparseVote
+    from tacit.oracle.private_oracle import PrivateOracle as PrivateOracle
+    from tacit.persistence.oracle import load_oracle as load_oracle
+    from tacit.persistence.oracle import save_oracle as save_oracle
     from tacit.persistence.public_model import PublicModel as PublicModel
     from tacit.persistence.student import load_student as load_student
     from tacit.persistence.student import save_student as save_student
@@ -48,6 +51,7 @@ _HOMES = {
     "Output": "tacit.privacy.answer",
     "PATEClassifier": "tacit.classifier",
     "PoolRepresentation": "tacit.datasets.representation",
+    "PrivateOracle": "tacit.oracle.private_oracle",
     "PublicModel": "tacit.persistence.public_model",
     "PublicPool": "tacit.datasets.records",
     "SecureNoise": "tacit.privacy.noise",
@@ -56,9 +60,11 @@ _HOMES = {
     "StableVote": "tacit.mechanisms.instability",
     "VoteCounts": "tacit.mechanisms.counts",
     "exponential_mechanism": "tacit.mechanisms.exponential",
+    "load_oracle": "tacit.persistence.oracle",
     "load_student": "tacit.persistence.student",
     "open_ledger": "tacit.privacy.ledger.open",
     "permute_and_flip": "tacit.mechanisms.exponential",
+    "save_oracle": "tacit.persistence.oracle",
     "save_student": "tacit.persistence.student",
 }
 

@@ -175,6 +175,14 @@ class PrivateDirectory:
         """Return the names of everything in it."""
         return set(os.listdir(self._handle))
 
+    def check(self, name: str) -> None:
+        """Refuse a file of it that is not the user's own, or is open to others."""
+        where = self._path / name
+        status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
+        if not stat.S_ISREG(status.st_mode):
+            raise DamagedFile(f"{str(where)!r} is not a plain file.")
+        _check_private(status, where, FILE_MODE)
+
     def read(self, name: str) -> bytes:
         """Return the bytes of one file of it."""
         where = self._path / name

@@ -135,6 +135,8 @@ def a_key_opens_one_plan(make: MakeLedger) -> None:
     head = ledger.head()
     _ensure(ledger.open_plan(plan_of(0.75), "a") == first, "the same plan comes back")
     _ensure(ledger.head() == head, "resuming costs nothing")
+    _ensure(ledger.find_plan("a") == first, "it is found by its key")
+    _ensure(ledger.find_plan("nobody") is None, "and no other is")
     _raises(InvalidArgument, lambda: ledger.open_plan(plan_of(0.1), "a"), "the key is taken")
     _raises(InvalidArgument, lambda: ledger.open_plan(plan_of(0.1), ""), "a key is not empty")
 
@@ -206,6 +208,8 @@ def refusals_and_free_answers_are_recorded(make: MakeLedger) -> None:
     (free,) = ledger.answer(plan, [b"f"], CountingRelease(cost=()))
     _ensure(refused.refused and not free.refused, "both come back as they are")
     _ensure(ledger.usage(plan) == {EVENT: 1}, "only one was paid")
+    tally = ledger.tally(plan)
+    _ensure((tally.answered, tally.refused) == (1, 1), "answers and refusals are counted")
     (again,) = ledger.answer(plan, [b"r"], CountingRelease())
     _ensure(again.refused, "a refusal is not drawn again")
 

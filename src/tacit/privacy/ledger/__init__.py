@@ -1,6 +1,7 @@
 """The account of a private data set: what was promised, what was released, and what is left."""
 
 from tacit.privacy.ledger.analysts import Account, Analyst, Shown
+from tacit.privacy.ledger.answers import Tally
 from tacit.privacy.ledger.composition import Amount, Composition
 from tacit.privacy.ledger.memory import MemoryLedger
 from tacit.privacy.ledger.open import open_ledger
@@ -19,5 +20,6 @@ __all__ = [
     "Release",
     "Shown",
     "SqliteLedger",
+    "Tally",
     "open_ledger",
 ]

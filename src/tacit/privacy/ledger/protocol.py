@@ -10,6 +10,7 @@ from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.ledger.analysts import Account, Analyst
+from tacit.privacy.ledger.answers import Tally
 from tacit.privacy.ledger.composition import Amount, Composition
 from tacit.privacy.plan import Plan
 
@@ -102,6 +103,9 @@ class Ledger(Protocol):
             When the plan does not fit in what is left.
         """
 
+    def find_plan(self, key: bytes | str) -> PlanId | None:
+        """Return the plan that was opened with this key, None if there is none."""
+
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
 
@@ -159,6 +163,9 @@ class Ledger(Protocol):
         An odometer reading, not a guarantee: how far a run gets depends on what was released.
         The guarantee that holds beforehand is the plan's.
         """
+
+    def tally(self, plan_id: PlanId) -> Tally:
+        """Return how many questions were answered and refused under the plan so far."""
 
     def spent(self) -> Amount:
         """Return the composed guarantee of the plans under which something was released.

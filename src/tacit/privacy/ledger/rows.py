@@ -23,6 +23,7 @@ from tacit.privacy.events import Event
 from tacit.privacy.ledger import failpoint as fp
 from tacit.privacy.ledger import words
 from tacit.privacy.ledger.analysts import Account, Analyst, decode_analyst
+from tacit.privacy.ledger.answers import Tally
 from tacit.privacy.ledger.book import REPLACED, PlanBook
 from tacit.privacy.ledger.chain import (
     NO_HASH,
@@ -164,6 +165,13 @@ class RowLedger(ABC):
                 )
             )
 
+    def find_plan(self, key: bytes | str) -> PlanId | None:
+        """Return the plan that was opened with this key, None if there is none."""
+        name = key_hash(_checked_key(key))
+        with self._reading() as store:
+            row = store.keyed(Kind.PLAN, 0, [name]).get(name)
+            return None if row is None else PlanId(row.seq)
+
     def plan(self, plan_id: PlanId) -> Plan:
         """Return an opened plan."""
         with self._reading() as store:
@@ -177,6 +185,11 @@ class RowLedger(ABC):
         """
         with self._reading() as store:
             return dict(self._book.plan(store, plan_id).usage(store).used)
+
+    def tally(self, plan_id: PlanId) -> Tally:
+        """Return how many questions were answered and refused under the plan so far."""
+        with self._reading() as store:
+            return self._book.plan(store, plan_id).usage(store).tally
 
     # -- answers -------------------------------------------------------------------------------
 

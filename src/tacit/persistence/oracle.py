@@ -1,0 +1,290 @@
+"""An oracle, in a directory that only its owner can read: teachers, terms and, later, its ledger.
+
+``ORACLE`` holds the public terms and the form of a point; ``teachers/`` the ensemble. The account
+is opened when the oracle is first loaded, as ``ledger.sqlite`` beside them or where the caller
+says, and ``ACCOUNT`` then remembers which ledger it is: a second account for the same teachers
+would spend the same budget twice.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit import __version__, _validate
+from tacit.errors import (
+    InvalidArgument,
+    LedgerError,
+    PersistenceError,
+    SavedFormatError,
+)
+from tacit.labeling.source import VotingSource
+from tacit.oracle.estimate import ESTIMATE, estimate_plan
+from tacit.oracle.points import PointReader
+from tacit.oracle.private_oracle import PrivateOracle
+from tacit.oracle.terms import OracleTerms
+from tacit.persistence import envelope, manifest, oracle_terms
+from tacit.persistence.ensemble import load_ensemble, save_ensemble
+from tacit.persistence.files import FILE_MODE, PrivateDirectory, Source, new_directory, write_new
+from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
+from tacit.privacy.answer import Answer
+from tacit.privacy.events import Event
+from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.teachers.vote import TeacherEnsemble
+
+FORMAT_VERSION = 1
+KIND = "oracle"
+ORACLE = "ORACLE"
+ACCOUNT = "ACCOUNT"
+TEACHERS = "teachers"
+LEDGER = "ledger.sqlite"
+
+
+def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
+    """Save a fitted oracle for later questions, for the holder of the records alone.
+
+    Parameters
+    ----------
+    oracle : PrivateOracle
+        Private. One without a ledger of its own hands its account over: it answers no more, and
+        what was reserved moves to the ledger that the first ``load_oracle`` opens. It must not
+        have answered anything yet; to save it after that, fit it with ``ledger=`` a path or URL.
+    directory : path
+        Must not exist. Made with mode 0700, its files with 0600; there whole or not at all.
+
+    Raises
+    ------
+    InvalidArgument
+        When something is there already.
+    PersistenceError
+        When the teachers or the mechanism cannot be saved, or the disk refuses.
+    LedgerError
+        When the oracle has answered from a ledger in memory, which would forget it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(3000, 2)); y = (X[:, 0] > 0).astype(int)
+    >>> oracle = PrivateOracle(
+    ...     LogisticRegression(), epsilon=2.0, classes=[0, 1], n_teachers=300
+    ... ).fit(X, y)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save_oracle(oracle, f"{folder}/flu")
+    ...     again = load_oracle(f"{folder}/flu")
+    ...     print(again.ask([[3.0, 0.0]]).tolist())
+    ...     again.close()
+    [1]
+    """
+    _validate.instance(PrivateOracle, oracle=oracle)
+    target = Path(directory)
+    if os.path.lexists(target):
+        raise InvalidArgument(f"`directory` must not exist, got {str(target)!r}.")
+    teachers = _teachers(oracle)
+    ledger = oracle._opened().ledger
+    in_memory = isinstance(ledger, MemoryLedger)
+    if in_memory:
+        _refuse_answered(oracle)
+    told = {
+        "format_version": FORMAT_VERSION,
+        "tacit": __version__,
+        "terms": oracle_terms.to_dict(oracle.terms_),
+        "points": _reader_to_dict(oracle._reader),
+        "estimate": _recorded_estimate(oracle.terms_, ledger) if in_memory else None,
+        "ledger": None if in_memory else _identity(ledger),
+    }
+    with new_directory(target, overwrite=False) as made:
+        save_ensemble(teachers, made / TEACHERS)
+        sealed = envelope.seal(KIND, FORMAT_VERSION, manifest.to_json(told))
+        write_new(made / ORACLE, sealed, mode=FILE_MODE)
+    if in_memory:
+        oracle.hand_over()
+
+
+def load_oracle(
+    directory: Source, *, ledger: Any = None, trusted: Iterable[str] = ()
+) -> PrivateOracle:
+    """Load an oracle that goes on with its account.
+
+    Parameters
+    ----------
+    directory : path
+        Must belong to the user and be closed to all others, as must its files.
+    ledger : path, URL or Ledger, optional
+        Where the account is. Left out: ``ledger.sqlite`` in the directory, made when the oracle is
+        loaded for the first time. Once an account is opened no other is accepted.
+    trusted : iterable of str
+        As for ``load_ensemble``.
+
+    Returns
+    -------
+    PrivateOracle
+        Its answers so far, and what is left, are those of the account.
+
+    Raises
+    ------
+    LedgerError
+        When the ledger is not the one this oracle's account is on.
+    ExposedFiles, DamagedFile, SavedFormatError, UntrustedTypes, PersistenceError
+        As for ``load_ensemble``.
+    """
+    folder, where = Path(directory), repr(str(directory))
+    with PrivateDirectory(folder) as opened:
+        names = opened.names()
+        if ORACLE not in names:
+            raise SavedFormatError(f"{where} was not saved by tacit as oracle: it has no {ORACLE}.")
+        sealed = envelope.read(opened.read(ORACLE), KIND, where=where)
+        envelope.reader_of(sealed, {1: dict}, where=where)
+        told = manifest.from_json(sealed.opened(where), where=where)
+        account = None
+        if ACCOUNT in names:
+            account = manifest.from_json(opened.read(ACCOUNT), where=where)["ledger"]
+        if LEDGER in names:
+            opened.check(LEDGER)
+    try:
+        terms, vote = oracle_terms.from_dict(told["terms"])
+        reader = _reader_from_dict(told["points"])
+        bound = account or told["ledger"]
+    except PersistenceError:
+        raise
+    except Exception as error:
+        raise SavedFormatError(f"{where} cannot be read: {type(error).__name__}.") from None
+    ensemble = load_ensemble(folder / TEACHERS, trusted=trusted)
+    kept = _account(folder, ledger, terms, bound, told["estimate"])
+    source = VotingSource(ensemble, vote, ensemble.classes.labels, delta=terms.delta)
+    oracle = PrivateOracle(epsilon=terms.budget.epsilon, delta=terms.budget.delta, ledger=kept)
+    return oracle._open(terms, reader, source, kept, oracle._noise())
+
+
+def _teachers(oracle: PrivateOracle) -> TeacherEnsemble:
+    source = oracle.private_source()
+    voters = source.private_voters() if isinstance(source, VotingSource) else None
+    if not isinstance(voters, TeacherEnsemble):
+        raise PersistenceError("Only oracles that hold their own teachers can be saved.")
+    return voters
+
+
+# ---- the account --------------------------------------------------------------------------------
+
+
+def _account(
+    folder: Path, given: Any, terms: OracleTerms, bound: str | None, estimate: Any
+) -> Ledger:
+    """Return the ledger of the oracle; opened now if it has none yet."""
+    inside = folder / LEDGER
+    if bound is not None:
+        if given is None and not inside.exists():
+            raise LedgerError(
+                "The account of this oracle is not in its directory: say where it is with "
+                "`ledger`, a path or a URL."
+            )
+        found = open_ledger(inside if given is None else given)
+        if _identity(found) != bound:
+            raise LedgerError(
+                "This ledger is not the one this oracle's account is on: a second account would "
+                "spend the same budget twice."
+            )
+        return found
+    found = open_ledger(inside if given is None else given, budget=_budget_for(given, terms))
+    _carry_estimate(found, terms, estimate)
+    try:
+        write_new(folder / ACCOUNT, manifest.to_json({"ledger": _identity(found)}), mode=FILE_MODE)
+    except FileExistsError:
+        # Another process was first: its choice stands.
+        with PrivateDirectory(folder) as opened:
+            chosen = manifest.from_json(opened.read(ACCOUNT), where=repr(str(folder)))["ledger"]
+        return _account(folder, given, terms, chosen, estimate)
+    return found
+
+
+def _budget_for(given: Any, terms: OracleTerms) -> Any:
+    # A ledger that exists has a lifetime budget of its own; a new one gets the oracle's.
+    if given is None:
+        return terms.budget
+    try:
+        open_ledger(given)
+    except InvalidArgument:
+        return terms.budget
+    return None
+
+
+def _identity(ledger: Ledger) -> str:
+    found = getattr(ledger, "ledger_id", None)
+    if not isinstance(found, str):
+        raise LedgerError("This kind of ledger has no identity to be recognised by.")
+    return found
+
+
+def _refuse_answered(oracle: PrivateOracle) -> None:
+    if any(oracle.budget_left().used.values()):
+        raise LedgerError(
+            "This oracle has answered from a ledger in memory, which cannot be saved. Fit it with "
+            "ledger= a path or URL to save it after it has answered."
+        )
+
+
+def _recorded_estimate(terms: OracleTerms, ledger: Ledger) -> Any:
+    """Return the estimate as it was released, with its plan, for the ledger to come."""
+    if terms.estimate is None:
+        return None
+    plan_id = _plan_of_estimate(terms, ledger)
+    answer = ledger.recorded(plan_id, [ESTIMATE])[ESTIMATE]
+    return {"values": answer.values, "secure": answer.secure}
+
+
+def _plan_of_estimate(terms: OracleTerms, ledger: Ledger) -> Any:
+    return ledger.open_plan(estimate_plan(terms), terms.estimate_key)
+
+
+def _carry_estimate(ledger: Ledger, terms: OracleTerms, saved: Any) -> None:
+    """Record in a new ledger what was released, and paid for, before it existed."""
+    if saved is None:
+        return
+    plan_id = _plan_of_estimate(terms, ledger)
+    ledger.answer(plan_id, [ESTIMATE], _Carried(ledger.plan(plan_id), saved))
+
+
+class _Carried:
+    """Repeats a release that has left already: its record moves, nothing is drawn."""
+
+    def __init__(self, plan: Any, saved: Mapping[str, Any]) -> None:
+        self._plan, self._saved = plan, saved
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return dict(self._plan.events)
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        plan = self._plan
+        cost = tuple(event for event, _ in plan.events)
+        values = tuple(int(value) for value in self._saved["values"])
+        return [
+            Answer(plan.output, values, plan.unit, plan.sigma, cost, bool(self._saved["secure"]))
+        ]
+
+    def abandon(self) -> None:
+        """Nothing was drawn."""
+
+
+# ---- the form of a point ------------------------------------------------------------------------
+
+
+def _reader_to_dict(reader: PointReader) -> dict[str, Any]:
+    return {
+        "form": point_form_to_dict(reader.form),
+        "sparse": reader.form.sparse,
+        "width": reader.width,
+        "names": reader.names,
+        "missing": reader.missing,
+    }
+
+
+def _reader_from_dict(saved: Mapping[str, Any]) -> PointReader:
+    form = point_form_from_dict(saved["form"])
+    form.sparse = None if saved["sparse"] is None else bool(saved["sparse"])
+    names = None if saved["names"] is None else tuple(str(name) for name in saved["names"])
+    width = None if saved["width"] is None else int(saved["width"])
+    return PointReader(form, width, names, bool(saved["missing"]))

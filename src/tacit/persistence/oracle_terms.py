@@ -1,0 +1,80 @@
+"""The terms of an oracle as plain values, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import tacit.mechanisms
+from tacit.errors import PersistenceError
+from tacit.mechanisms.base import VoteMechanism
+from tacit.oracle.terms import ErrorEstimate, OracleTerms
+from tacit.privacy.budget import Budget, Neighbouring
+
+_MECHANISMS: dict[str, type[Any]] = {
+    name: kind
+    for name in tacit.mechanisms.__all__
+    if isinstance(kind := getattr(tacit.mechanisms, name), type) and issubclass(kind, VoteMechanism)
+}
+
+
+def to_dict(terms: OracleTerms) -> dict[str, Any]:
+    """Return the terms as plain values."""
+    return {
+        "budget": _budget(terms.budget),
+        "mechanism": _mechanism(terms.mechanism),
+        "delta": terms.delta,
+        "key": terms.key,
+        "neighbouring": terms.neighbouring.value,
+        "unit": terms.unit,
+        "assumptions": list(terms.assumptions),
+        "settings": dict(terms.settings),
+        "estimate": None
+        if terms.estimate is None
+        else {
+            "error": terms.estimate.error,
+            "deviation": terms.estimate.deviation,
+            "guarantee": _budget(terms.estimate.guarantee),
+        },
+    }
+
+
+def from_dict(saved: Mapping[str, Any]) -> tuple[OracleTerms, VoteMechanism]:
+    """Return the terms that ``to_dict`` was given, and the mechanism in them."""
+    estimate, vote = saved["estimate"], _made(saved["mechanism"])
+    terms = OracleTerms(
+        budget=Budget(**saved["budget"]),
+        mechanism=vote,
+        delta=float(saved["delta"]),
+        key=str(saved["key"]),
+        neighbouring=Neighbouring(saved["neighbouring"]),
+        unit=str(saved["unit"]),
+        assumptions=tuple(str(sentence) for sentence in saved["assumptions"]),
+        settings=dict(saved["settings"]),
+        estimate=None
+        if estimate is None
+        else ErrorEstimate(
+            float(estimate["error"]), float(estimate["deviation"]), Budget(**estimate["guarantee"])
+        ),
+    )
+    return terms, vote
+
+
+def _budget(budget: Budget) -> dict[str, float]:
+    return {"epsilon": budget.epsilon, "delta": budget.delta}
+
+
+def _mechanism(mechanism: VoteMechanism | None) -> dict[str, Any]:
+    kind = type(mechanism)
+    if mechanism is None or _MECHANISMS.get(kind.__name__) is not kind:
+        raise PersistenceError(
+            f"A mechanism of type {kind.__name__} cannot be saved: only tacit's own can."
+        )
+    settings = {one.name: getattr(mechanism, one.name) for one in fields(mechanism)}  # type: ignore[arg-type]
+    return {"name": kind.__name__, "settings": settings}
+
+
+def _made(saved: Mapping[str, Any]) -> VoteMechanism:
+    made: VoteMechanism = _MECHANISMS[saved["name"]](**saved["settings"])
+    return made
