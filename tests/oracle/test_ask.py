@@ -11,7 +11,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from tacit import Budget, PrivateOracle, VoteCounts, open_ledger
-from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
+from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
 from tacit.labeling import VotingSource
 from tacit.mechanisms import (
     ConfidentVote,
@@ -22,7 +22,7 @@ from tacit.mechanisms import (
 )
 from tacit.oracle import OracleTerms
 from tacit.privacy.budget import Neighbouring
-from tacit.privacy.ledger import MemoryLedger
+from tacit.privacy.ledger import Analyst, MemoryLedger
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])
 KINDS = {
@@ -163,6 +163,19 @@ def test_threads_never_overspend_and_agree(fitted: Any) -> None:
     assert len(answered) == 30 and oracle.budget_left().left == 0
     for row in answered:
         assert len({mine[row] for mine in seen if row in mine}) == 1
+
+
+def test_an_answer_shown_to_a_second_analyst_counts_for_that_one_too(fitted: Any) -> None:
+    oracle = fitted(mechanism="gaussian", n_questions=10)
+    for name in ("ann", "bob", "ann"):
+        oracle.ask(CLEAR, on_behalf=Analyst(name, allowance=4))
+    opened = oracle._opened()
+    accounts = opened.ledger.accounts(opened.plan_id)
+    assert [(a.name, a.total.answered) for a in accounts] == [("ann", 3), ("bob", 3)]
+    with pytest.raises(AllowanceExceeded):
+        oracle.ask(-CLEAR[:2], on_behalf=Analyst("bob", allowance=4))
+    assert oracle.budget_left().left == 7
+    assert oracle.tally().answered == 3
 
 
 def test_an_oracle_that_is_not_fitted_says_so(make: Any) -> None:

@@ -18,6 +18,7 @@ from tacit.labeling.labeler import Labeler
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
+from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.ledger.protocol import Ledger, PlanId
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
@@ -38,7 +39,9 @@ class Answering(Protocol):
     def ledger(self) -> Ledger:
         """The account it spends from."""
 
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions about public points, as ``Labeler.ask`` does.
 
         ``questions`` are the public names of the points: a name that has an answer gets it again,
@@ -157,9 +160,13 @@ class VotedAnswers:
         """The account it spends from."""
         return self._labeler.ledger
 
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions; votes are counted for those that have no answer yet."""
-        return self._labeler.ask(lambda rows: self._source.count(points, rows), questions)
+        return self._labeler.ask(
+            lambda rows: self._source.count(points, rows), questions, on_behalf=on_behalf
+        )
 
     def __repr__(self) -> str:
         return f"VotedAnswers({self._labeler!r})"

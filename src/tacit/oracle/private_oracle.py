@@ -35,7 +35,7 @@ from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
 from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.plan import Plan
@@ -110,7 +110,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     classes_ : ndarray
     terms_ : OracleTerms
         Everything public and fixed: budget, mechanism, key, assumptions, settings in force.
-    privacy_ : PrivacyStatement
 
     Notes
     -----
@@ -383,13 +382,15 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     # ---- questions ------------------------------------------------------------------------------
 
-    def ask(self, X: Any) -> np.ma.MaskedArray[Any, Any]:
+    def ask(self, X: Any, *, on_behalf: Analyst | None = None) -> np.ma.MaskedArray[Any, Any]:
         """Answer questions in order; those asked before get the same answer, free.
 
         Parameters
         ----------
         X : table
             Public points, of the form of the records. One or many.
+        on_behalf : Analyst, optional
+            Who will be shown the answers, for the ledger to record and to keep within an allowance.
 
         Returns
         -------
@@ -404,24 +405,26 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         BudgetExceeded
             When the questions do not fit in what is left. Nothing was drawn. Questions that were
             answered before are still free.
+        AllowanceExceeded
+            When the analyst may not be shown so much now. Nothing was drawn or shown.
         LedgerUnavailable
             When the answers could not be recorded. None was released.
         """
-        return self.labels(self.ask_answers(X))
-
-    def ask_answers(self, X: Any) -> list[Answer]:
-        """Answer as ``ask`` does, and return the recorded answers with what each cost."""
         points = self.read(X)
-        return self.ask_read(points, question_keys(points))
+        return self.labels(self.ask_read(points, question_keys(points), on_behalf=on_behalf))
 
     def read(self, X: Any) -> Any:
         """Return public points checked and in the form of the records; asks nothing."""
         self._opened()
         return self._reader.questions(X)
 
-    def ask_read(self, points: Any, questions: list[bytes]) -> list[Answer]:
+    def ask_read(
+        self, points: Any, questions: list[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions about points that ``read`` returned, named by ``question_keys``."""
-        return self._opened().ask(points, questions) if questions else []
+        if not questions:
+            return []
+        return self._opened().ask(points, questions, on_behalf=on_behalf)
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
@@ -437,13 +440,18 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         opened = self._opened()
         return BudgetLeft.of(opened.plan, opened.ledger.usage(opened.plan_id))
 
+    def tally(self) -> Tally:
+        """Return how many questions were answered and how many refused so far."""
+        opened = self._opened()
+        return opened.ledger.tally(opened.plan_id)
+
     @property
     def privacy_(self) -> PrivacyStatement:
         """The guarantee against everybody who asks, and how much of it is used so far."""
         opened = self._opened()
         used = {e: n for e, n in opened.ledger.usage(opened.plan_id).items() if n}
         terms, plan = self.terms_, opened.plan
-        tally = opened.ledger.tally(opened.plan_id)
+        tally = self.tally()
         extra = terms.estimate.guarantee if terms.estimate else None
         spent = price(used, delta=plan.guarantee.delta).epsilon if used else 0.0
         return PrivacyStatement(
