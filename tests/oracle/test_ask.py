@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 
 from tacit import Budget, PrivateOracle, VoteCounts, open_ledger
 from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
-from tacit.labeling import VotingSource
+from tacit.labeling.source import VotingSource
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,

@@ -2,14 +2,5 @@
 
 from tacit.labeling.labeler import Labeler
 from tacit.labeling.question import question_key, question_keys
-from tacit.labeling.source import Answering, AnswerSource, Voters, VotingSource
 
-__all__ = [
-    "AnswerSource",
-    "Answering",
-    "Labeler",
-    "Voters",
-    "VotingSource",
-    "question_key",
-    "question_keys",
-]
+__all__ = ["Labeler", "question_key", "question_keys"]

@@ -23,7 +23,8 @@ from tacit._inputs import (
 )
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
-from tacit.labeling import Answering, AnswerSource, VotingSource, question_keys
+from tacit.labeling.question import question_keys
+from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.sparse_vector import SparseVote
