@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import os
 import shutil
 from collections import Counter
-from collections.abc import Callable
-from glob import glob
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hypothesis
 import pytest
+
+from tacit.testing.postgres import PostgresServer, programs
 
 pytest_plugins = ["pytester"]
 
@@ -42,10 +44,10 @@ def _chromium() -> str | None:
 
 
 def _postgres() -> str | None:
-    if os.environ.get("TACIT_POSTGRES_URL") or shutil.which("postgres"):
-        return None
-    found = glob("/usr/lib/postgresql/*/bin/postgres")
-    return None if found else "no PostgreSQL here and TACIT_POSTGRES_URL is not set"
+    for module in ("sqlalchemy", "psycopg"):
+        if importlib.util.find_spec(module) is None:
+            return f"{module} is not installed"
+    return None if programs() else "PostgreSQL is not installed: its initdb was not found"
 
 
 def _module(name: str) -> Callable[[], str | None]:
@@ -154,3 +156,19 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 def data_dir() -> Path:
     """Return the folder of real data sets; the test must carry ``needs("data")``."""
     return Path(os.environ["TACIT_DATA_DIR"])
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    """Return a running PostgreSQL; the test must carry ``needs("postgres")``."""
+    with PostgresServer() as server:
+        yield server
+
+
+_SCHEMAS = itertools.count()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: PostgresServer) -> str:
+    """Return the URL of an empty place for a ledger."""
+    return postgres_server.create_schema(f"test_{next(_SCHEMAS)}")

@@ -9,28 +9,55 @@ from pathlib import Path
 import pytest
 
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Composition, Ledger, MemoryLedger, SqliteLedger
+from tacit.privacy.ledger import (
+    Composition,
+    Ledger,
+    MemoryLedger,
+    PostgresLedger,
+    SqliteLedger,
+)
 from tacit.privacy.ledger.rows import RowLedger
 from tacit.testing.ledger_contract import LEDGER_CHECKS, MakeLedger
+from tacit.testing.postgres import PostgresServer
 
-Factory = Callable[[Path], MakeLedger]
+Factory = Callable[[pytest.FixtureRequest], MakeLedger]
 
 
-def _memory(folder: Path) -> MakeLedger:
+def _memory(request: pytest.FixtureRequest) -> MakeLedger:
     return lambda budget, composition: MemoryLedger(budget, composition=composition)
 
 
-def _sqlite(folder: Path) -> MakeLedger:
-    names = itertools.count()
+def _sqlite(request: pytest.FixtureRequest) -> MakeLedger:
+    folder: Path = request.getfixturevalue("tmp_path")
 
     def make(budget: Budget, composition: Composition) -> Ledger:
-        path = folder / f"{next(names)}.sqlite"
+        path = folder / f"{next(NAMES)}.sqlite"
         return SqliteLedger(path, budget=budget, composition=composition, allow_insecure=True)
 
     return make
 
 
-FACTORIES: dict[type[RowLedger], Factory] = {MemoryLedger: _memory, SqliteLedger: _sqlite}
+def _postgres(request: pytest.FixtureRequest) -> MakeLedger:
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+
+    def make(budget: Budget, composition: Composition) -> Ledger:
+        url = server.create_schema(f"contract_{next(NAMES)}")
+        return PostgresLedger(url, budget=budget, composition=composition, allow_insecure=True)
+
+    return make
+
+
+NAMES = itertools.count()
+FACTORIES: dict[type[RowLedger], Factory] = {
+    MemoryLedger: _memory,
+    SqliteLedger: _sqlite,
+    PostgresLedger: _postgres,
+}
+KINDS = [
+    MemoryLedger,
+    SqliteLedger,
+    pytest.param(PostgresLedger, marks=pytest.mark.needs("postgres")),
+]
 
 
 def _implementations(base: type[RowLedger] = RowLedger) -> Iterator[type[RowLedger]]:
@@ -45,6 +72,8 @@ def test_every_implementation_is_under_contract() -> None:
 
 
 @pytest.mark.parametrize("check", LEDGER_CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("kind", FACTORIES, ids=lambda kind: kind.__name__)
-def test_ledger(kind: type[RowLedger], check: Callable[[MakeLedger], None], tmp_path: Path) -> None:
-    check(FACTORIES[kind](tmp_path))
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_ledger(
+    kind: type[RowLedger], check: Callable[[MakeLedger], None], request: pytest.FixtureRequest
+) -> None:
+    check(FACTORIES[kind](request))

@@ -44,7 +44,7 @@ def test_memory_has_a_url_too() -> None:
 @pytest.mark.parametrize(
     ("where", "message"),
     [
-        ("postgresql://localhost/ledger", "scheme 'postgresql'"),
+        ("mysql://localhost/ledger", "scheme 'mysql'"),
         ("sqlite://ledger.sqlite", "three slashes"),
         (42, "a path, a URL or a Ledger"),
     ],

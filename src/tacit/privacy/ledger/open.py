@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
 from tacit import _validate
-from tacit.errors import InvalidArgument
+from tacit.errors import InvalidArgument, LedgerUnavailable
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.memory import MemoryLedger
@@ -27,8 +28,9 @@ def open_ledger(
     ----------
     where : path, URL or Ledger
         A path is an SQLite file, created when it is not there and ``budget`` is given. URLs:
-        ``sqlite:///relative.sqlite``, ``sqlite:////absolute.sqlite``, ``memory:``. An object with
-        the methods of ``Ledger`` is returned as it is.
+        ``sqlite:///relative.sqlite``, ``sqlite:////absolute.sqlite``, ``memory:`` and
+        ``postgresql://user@host/database`` (with the extra ``tacit[postgres]``). An object with the
+        methods of ``Ledger`` is returned as it is.
     budget : Budget, optional
         Lifetime budget: needed to create a ledger, checked against that of an existing one.
     composition : {"basic", "zcdp"}, optional
@@ -61,7 +63,7 @@ def open_ledger(
 def _open_named(
     name: str, budget: Budget | None, composition: Composition | None, allow_insecure: bool
 ) -> Ledger:
-    scheme, path = _split(name)
+    scheme, path = split(name)
     if scheme == "sqlite":
         return SqliteLedger(
             path, budget=budget, composition=composition, allow_insecure=allow_insecure
@@ -72,22 +74,41 @@ def _open_named(
         return MemoryLedger(
             budget, composition=composition or Composition.BASIC, allow_insecure=allow_insecure
         )
-    raise InvalidArgument(
-        f"`ledger` has the scheme {scheme!r}; this version knows 'sqlite' and 'memory', and paths."
+    ledger: Ledger = postgres().PostgresLedger(
+        name, budget=budget, composition=composition, allow_insecure=allow_insecure
     )
+    return ledger
 
 
-def _split(name: str) -> tuple[str, str]:
-    """Return the scheme and the path; a plain path has the scheme of what it is kept in."""
+def postgres() -> ModuleType:
+    """Return the module of PostgreSQL ledgers, which needs an extra."""
+    try:
+        from tacit.privacy.ledger import postgres as module
+    except ImportError as error:
+        raise LedgerUnavailable(
+            "A PostgreSQL ledger needs SQLAlchemy and psycopg: pip install 'tacit[postgres]'."
+        ) from error
+    return module
+
+
+def split(name: str) -> tuple[str, str]:
+    """Return the scheme and what follows it; a plain path has the scheme of what it is kept in."""
     if name in ("memory:", "memory://"):
         return "memory", ""
     if "://" not in name:
         return "sqlite", name
     url = urlsplit(name)
-    if url.scheme == "sqlite" and url.netloc:
+    if url.scheme in ("postgresql", "postgresql+psycopg", "postgres"):
+        return "postgresql", name
+    if url.scheme != "sqlite":
+        raise InvalidArgument(
+            f"`ledger` has the scheme {url.scheme!r}; this version knows 'sqlite', 'postgresql' "
+            "and 'memory', and paths."
+        )
+    if url.netloc:
         raise InvalidArgument("`ledger` must have three slashes before its path: sqlite:///path.")
     # As elsewhere: three slashes for a relative path, four for an absolute one.
-    return url.scheme, unquote(url.path[1:])
+    return "sqlite", unquote(url.path[1:])
 
 
 def _check_promise(name: str, asked: object, kept: object) -> None:

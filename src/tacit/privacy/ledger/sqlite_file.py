@@ -1,38 +1,25 @@
-"""One SQLite file, one connection per process: opening, sharing, forking, and what can go wrong."""
+"""One SQLite file: opening, sharing, and what can go wrong."""
 
 from __future__ import annotations
 
 import os
 import sqlite3
-import threading
 import time
-import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
+from tacit.privacy.ledger.lent import LentConnection
 
-_FILES: weakref.WeakSet[SqliteFile] = weakref.WeakSet()
 
-
-class SqliteFile:
-    """The connection to a file, lent to one thread at a time.
-
-    SQLite must not meet a fork with the file open: its locks belong to the process, and a child
-    that inherits its bookkeeping believes in locks it does not hold. So the connection is closed
-    before every fork, when no thread is using it, and opened again on either side.
-    """
+class SqliteFile(LentConnection[sqlite3.Connection]):
+    """The connection to a file."""
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float, may_create: bool) -> None:
         self.path = _checked_path(path)
         self._timeout = timeout
-        self._connection: sqlite3.Connection | None = None
-        self._lock = threading.RLock()
         self._file: tuple[int, int] | None = None
-        self._lent = 0
-        self._pid = os.getpid()
-        self._forked_while_lent = False
         if may_create:
             _create_private(self.path)
         elif not self.path.is_file():
@@ -41,45 +28,21 @@ class SqliteFile:
                 f"budget of the data set: tacit.open_ledger({str(self.path)!r}, "
                 "budget=Budget(...))."
             )
-        _FILES.add(self)
+        super().__init__()
 
-    @contextmanager
-    def borrow(self) -> Iterator[sqlite3.Connection]:
-        """Lend the connection to this thread."""
-        self._refuse_unsafe_fork()
-        with self._lock:
-            connection = self._opened()
-            self._lent += 1
-            try:
-                yield connection
-            finally:
-                self._lent -= 1
-
-    def _opened(self) -> sqlite3.Connection:
+    def _still_good(self) -> bool:
         # A file that was moved or deleted can still be written to, unseen by everybody else.
-        if self._connection is not None and not self._lent and _identity(self.path) != self._file:
-            self.close()
-        if self._connection is None:
-            self._file = _identity(self.path)
-            if self._file is None:
-                # SQLite would make an empty one: a ledger with its whole budget back.
-                raise LedgerUnavailable(f"The ledger {str(self.path)!r} is not there any more.")
-            self._connection = _connect(self.path, self._timeout)
-        return self._connection
+        return _identity(self.path) == self._file
 
-    def close(self) -> None:
-        """Close the connection, if this process has one."""
-        if self._pid != os.getpid() or self._forked_while_lent:
-            return
-        with self._lock:
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+    def _open(self) -> sqlite3.Connection:
+        self._file = _identity(self.path)
+        if self._file is None:
+            # SQLite would make an empty one: a ledger with its whole budget back.
+            raise LedgerUnavailable(f"The ledger {str(self.path)!r} is not there any more.")
+        return _connect(self.path, self._timeout)
 
-    def __del__(self) -> None:
-        # A file that could not even be opened has no connection to close.
-        if getattr(self, "_connection", None) is not None:
-            self.close()
+    def _shut(self, connection: sqlite3.Connection) -> None:
+        connection.close()
 
     @contextmanager
     def errors(self) -> Iterator[None]:
@@ -99,68 +62,6 @@ class SqliteFile:
         return LedgerUnavailable(
             f"The ledger {str(self.path)!r} cannot be used: {reason}. Nothing was released. {step}"
         )
-
-    def _refuse_unsafe_fork(self) -> None:
-        if self._pid != os.getpid() or self._forked_while_lent:
-            raise LedgerUnavailable(
-                "This process was forked while the ledger was in use. Open the ledger again in "
-                "the new process, by its path."
-            )
-
-    # -- around a fork -------------------------------------------------------------------------
-
-    def before_fork(self) -> None:
-        """Wait until no other thread uses the connection, then close it."""
-        self._lock.acquire()
-        # Lent and yet locked by us: this very thread forks in the middle of a transaction.
-        if not self._lent:
-            self.close()
-
-    def after_fork_in_parent(self) -> None:
-        """Let other threads go on."""
-        self._lock.release()
-
-    def after_fork_in_child(self) -> None:
-        """Start anew; what could not be closed is never touched again, not even to close it."""
-        self._lock = threading.RLock()
-        self._forked_while_lent = bool(self._lent)
-        self._pid = os.getpid()
-        if self._connection is not None:
-            _keep_for_ever(self._connection)
-
-
-def _before_fork() -> None:
-    # Held until after the fork, so that both sides let go of exactly these.
-    _FORKING.append(list(_FILES))
-    for file in _FORKING[-1]:
-        file.before_fork()
-
-
-def _after_fork_in_parent() -> None:
-    for file in _FORKING.pop():
-        file.after_fork_in_parent()
-
-
-def _after_fork_in_child() -> None:
-    for file in _FORKING.pop():
-        file.after_fork_in_child()
-    _FORKING.clear()
-
-
-_FORKING: list[list[SqliteFile]] = []
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(
-        before=_before_fork,
-        after_in_parent=_after_fork_in_parent,
-        after_in_child=_after_fork_in_child,
-    )
-
-
-def _keep_for_ever(connection: sqlite3.Connection) -> None:
-    import ctypes
-
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 # -- opening -----------------------------------------------------------------------------------

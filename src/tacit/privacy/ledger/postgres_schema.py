@@ -1,0 +1,79 @@
+"""The PostgreSQL schema of a ledger, step by step.
+
+As with SQLite (``schema``): a step and the record of it share one transaction, steps are only ever
+added, and none changes what a row says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from tacit.errors import LedgerFormatError
+from tacit.privacy.ledger import words
+
+STEPS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE tacit_ledger_schema (version integer NOT NULL)",
+        "INSERT INTO tacit_ledger_schema VALUES (1)",
+        """
+        CREATE TABLE tacit_ledger_row (
+            seq bigint PRIMARY KEY,
+            format_version integer NOT NULL,
+            kind integer NOT NULL,
+            owner bigint NOT NULL,
+            body bytea NOT NULL,
+            hash bytea NOT NULL
+        )
+        """,
+        """
+        CREATE UNIQUE INDEX tacit_ledger_key
+        ON tacit_ledger_row (kind, owner, substring(body, 1, 32))
+        """,
+        "CREATE INDEX tacit_ledger_owner ON tacit_ledger_row (kind, owner, seq)",
+    ),
+)
+
+ROWS = sa.Table(
+    "tacit_ledger_row",
+    sa.MetaData(),
+    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("format_version", sa.Integer),
+    sa.Column("kind", sa.Integer),
+    sa.Column("owner", sa.BigInteger),
+    sa.Column("body", sa.LargeBinary),
+    sa.Column("hash", sa.LargeBinary),
+)
+
+# Written out, not with parameters: the index is found by this very expression.
+KEY: sa.ColumnElement[bytes] = sa.literal_column("substring(body, 1, 32)", sa.LargeBinary)
+
+
+def exists(connection: sa.Connection) -> bool:
+    """Return whether a ledger is on the search path."""
+    found = connection.execute(sa.text("SELECT to_regclass('tacit_ledger_schema')"))
+    return found.scalar() is not None
+
+
+def migrate(connection: sa.Connection, steps: Sequence[Sequence[str]] = STEPS) -> None:
+    """Bring the schema up to date, inside the transaction that is open.
+
+    Raises
+    ------
+    LedgerFormatError
+        When it is newer than these steps; it is left alone.
+    """
+    version = 0
+    if exists(connection):
+        version = connection.execute(
+            sa.text("SELECT version FROM tacit_ledger_schema")
+        ).scalar_one()
+    if version > len(steps):
+        raise LedgerFormatError(words.other_format(version, len(steps)))
+    for step in steps[version:]:
+        for statement in step:
+            connection.execute(sa.text(statement))
+    if 0 < version < len(steps):
+        update = sa.text("UPDATE tacit_ledger_schema SET version = :version")
+        connection.execute(update, {"version": len(steps)})
