@@ -21,6 +21,7 @@ from tacit.privacy.accountant import (
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import (
     EVENT_KINDS,
+    AgnosticPrediction,
     ApproximateRelease,
     Event,
     ExponentialSelection,
@@ -28,6 +29,8 @@ from tacit.privacy.events import (
     GaussianLabel,
     GaussianVector,
     LaplaceCounts,
+    PrivatePrediction,
+    RelabelledRun,
     SparseInstance,
     event_from_dict,
     pure_renyi,
@@ -47,6 +50,9 @@ EVENTS: list[Event] = [
     ExponentialSelection(0.1),
     ApproximateRelease(0.1, 1e-8),
     SparseInstance(25.0, 1e-8),
+    PrivatePrediction(records=10_000, subset=20, selection_epsilon=0.02, flip=0.1),
+    AgnosticPrediction(200_000, 400, 1e-5, 1e-5, 10_000, 0.09, 1e-4, flip=0.001),
+    RelabelledRun(100_000, 500, 1.0, 0.5, 1e-6),
 ]
 ACCOUNTANTS: list[Callable[[], Accountant]] = [
     BasicAccountant,

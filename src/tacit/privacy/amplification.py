@@ -160,6 +160,23 @@ def resampled(base: Budget, *, records: int, draws: int | None = None) -> Budget
     return Budget(_up(epsilon), _up(_group_delta(base, log_more, log_less)))
 
 
+def largest_resampled_base(epsilon: float, *, records: int) -> float:
+    """Return the largest epsilon of a mechanism that has ``epsilon`` after resampling.
+
+    Examples
+    --------
+    >>> base = largest_resampled_base(2.0, records=1000)
+    >>> round(base, 3), resampled(Budget(base), records=1000).epsilon <= 2.0
+    (0.882, True)
+    """
+    low, high = 0.0, _validate.positive(epsilon=epsilon)  # resampling never helps
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        found = resampled(Budget(middle), records=records).epsilon
+        low, high = (middle, high) if found <= epsilon else (low, middle)
+    return low
+
+
 def _group_delta(base: Budget, log_more: float, log_less: float) -> float:
     """Delta of the whole group of copies (docs/proofs/relabelling.md, claim 3)."""
     if base.delta == 0:

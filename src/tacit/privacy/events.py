@@ -6,7 +6,8 @@ price an accountant may use is a property of the event, proved on the mechanism'
 place. Two rules keep old ledgers true: the meaning of an event never changes, and an accountant
 that has no proven price for an event raises ``UnsupportedEvent`` instead of guessing.
 
-All prices are for data sets in which *one vote moves* (see ``Neighbouring``).
+All prices are for data sets in which *one vote moves* (see ``Neighbouring``); those of releases
+from hypotheses are for ``replace``, one record.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from numpy.typing import NDArray
 
 from tacit import _validate
 from tacit.errors import UnsupportedEvent
+from tacit.privacy import amplification, prediction
+from tacit.privacy.budget import Budget
 
 FloatArray = NDArray[np.float64]
 
@@ -292,6 +295,120 @@ class SparseInstance(_PureEvent):
         return 2 / self.scale
 
 
+@dataclass(frozen=True, slots=True)
+class PrivatePrediction(_PureEvent):
+    """A label by a hypothesis drawn for one question, turned around with chance ``flip``.
+
+    Candidates from ``subset`` of ``records`` records, the exponential mechanism over all of them
+    with ``selection_epsilon`` (see ``docs/proofs/private_prediction.md``, claims 1 and 2).
+    """
+
+    kind: ClassVar[str] = "private-prediction"
+    records: int
+    subset: int
+    selection_epsilon: float
+    flip: float
+
+    def __post_init__(self) -> None:
+        _validate.positive(pure_epsilon=self.pure_epsilon)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """``ln(1 + (1 - 2 flip) s / flip)`` with s the stability before the flip."""
+        stability = prediction.prediction_stability(
+            self.selection_epsilon, subset=self.subset, records=self.records
+        )
+        return prediction.flipped_epsilon(self.flip, delta=stability)
+
+
+@dataclass(frozen=True, slots=True)
+class AgnosticPrediction(_PureEvent):
+    """A vote of teachers on records relabelled for one question, turned around by chance.
+
+    Settings as for ``tacit.privacy.prediction.agnostic_prediction``. ``flip`` 0 keeps the label,
+    and then the release has a delta.
+    """
+
+    kind: ClassVar[str] = "agnostic-prediction"
+    records: int
+    subset: int
+    loss_rate: float
+    vote_epsilon: float
+    teachers: int
+    eta: float
+    net_failure: float
+    flip: float = 0.0
+
+    def __post_init__(self) -> None:
+        _validate.fraction(flip=self.flip)
+        _validate.positive(pure_epsilon=self.pure_epsilon)
+
+    @property
+    def _unflipped(self) -> Budget:
+        return prediction.agnostic_prediction(
+            loss_rate=self.loss_rate,
+            vote_epsilon=self.vote_epsilon,
+            teachers=self.teachers,
+            subset=self.subset,
+            records=self.records,
+            eta=self.eta,
+            failure=self.net_failure,
+        )
+
+    @property
+    def delta(self) -> float:
+        """Chance that the subset is no net, unless a flip hides it."""
+        return 0.0 if self.flip else self._unflipped.delta
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Pure price; outside the bad event when nothing is flipped."""
+        before = self._unflipped
+        if not self.flip:
+            return before.epsilon
+        return prediction.flipped_epsilon(self.flip, epsilon=before.epsilon, delta=before.delta)
+
+
+@dataclass(frozen=True, slots=True)
+class RelabelledRun(_PureEvent):
+    """Everything that is ever released from one relabelling of a random subset of the records.
+
+    A mechanism that is (``base_epsilon``, ``base_failure``) runs on ``subset`` of ``records``
+    records, relabelled by a hypothesis selected with ``selection_epsilon``; ``resampled`` says
+    whether they were drawn again with replacement before (``docs/proofs/relabelling.md``). Spent
+    when the subset is drawn, whatever follows.
+    """
+
+    kind: ClassVar[str] = "relabelled-run"
+    records: int
+    subset: int
+    selection_epsilon: float
+    base_epsilon: float
+    base_failure: float
+    resampled: bool = False
+
+    def __post_init__(self) -> None:
+        _validate.positive(pure_epsilon=self.pure_epsilon)
+
+    @property
+    def _whole(self) -> Budget:
+        base = Budget(self.base_epsilon, self.base_failure)
+        if self.resampled:
+            base = amplification.resampled(base, records=self.subset)
+        base = amplification.relabelled(base, selection_epsilon=self.selection_epsilon)
+        return amplification.subsampled(base, subset=self.subset, records=self.records)
+
+    @property
+    def delta(self) -> float:
+        """``(subset / records) * base_failure``; more when resampled."""
+        return self._whole.delta
+
+    @property
+    def pure_epsilon(self) -> float:
+        """``ln(1 + (subset/records)((1 + e^{e0/2})^2 e^{base_epsilon} - 1))``."""
+        return self._whole.epsilon
+
+
 EVENT_KINDS: Mapping[str, type[Event]] = {
     event.kind: event
     for event in (
@@ -302,6 +419,9 @@ EVENT_KINDS: Mapping[str, type[Event]] = {
         ExponentialSelection,
         ApproximateRelease,
         SparseInstance,
+        PrivatePrediction,
+        AgnosticPrediction,
+        RelabelledRun,
     )
 }
 

@@ -166,8 +166,8 @@ def net_failure(eta: float, *, draws: int, population: int, growth: Growth) -> f
     if missed > population - draws:
         return 0.0  # two hypotheses that differ on so many points differ on the subset
     log_whole = _log_pairs(growth(population)) + _log_missed(missed, draws, population)
-    log_double = _log_pairs(growth(2 * draws)) + _LOG_2 * (1 - eta * draws / 2)
-    return min(1.0, math.exp(min(0.0, log_whole, log_double)) * (1 + 1e-9))
+    found = min(0.0, log_whole, _log_double(eta, draws, growth))
+    return min(1.0, math.exp(found) * (1 + 1e-9))
 
 
 def smallest_net(failure: float, *, draws: int, population: int, growth: Growth) -> float:
@@ -190,6 +190,30 @@ def smallest_net(failure: float, *, draws: int, population: int, growth: Growth)
     low, high = 0.0, 1.0
     while high - low > 1e-6 * high:
         middle = (low + high) / 2
+        low, high = (middle, high) if fails(middle) else (low, middle)
+    return high
+
+
+def net_size(eta: float, failure: float, *, growth: Growth) -> int:
+    """Return how many independent draws are an eta-net but with probability ``failure``.
+
+    By the double-sample bound of ``net_failure``, which does not depend on the population.
+
+    Examples
+    --------
+    >>> net_size(0.1, 0.1, growth=lambda points: points + 1)
+    461
+    """
+    eta, failure = _validate.probability(eta=eta), _validate.probability(failure=failure)
+
+    def fails(draws: int) -> bool:
+        return _log_double(eta, draws, growth) > math.log(failure)
+
+    low, high = 0, 1
+    while fails(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
         low, high = (middle, high) if fails(middle) else (low, middle)
     return high
 
@@ -253,6 +277,11 @@ def _log_pairs(dichotomies: float) -> float:
     if dichotomies < 2:
         return -math.inf
     return math.log(dichotomies) + math.log(dichotomies - 1) - _LOG_2
+
+
+def _log_double(eta: float, draws: int, growth: Growth) -> float:
+    """Logarithm of the double-sample bound on a pair that is missed."""
+    return _log_pairs(growth(2 * draws)) + _LOG_2 * (1 - eta * draws / 2)
 
 
 def _log_missed(missed: int, draws: int, population: int) -> float:

@@ -1,0 +1,249 @@
+"""What all learners that answer questions share: records in, answers out through a ledger."""
+
+from __future__ import annotations
+
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+
+from tacit import _validate
+from tacit.agnostic.records import BinaryRecords
+from tacit.errors import LedgerError, PrivateValueError
+from tacit.hypotheses.base import HypothesisClass
+from tacit.hypotheses.points import as_points
+from tacit.labeling import question_keys
+from tacit.mechanisms.prediction import PredictionMechanism
+from tacit.privacy.answer import Answer
+from tacit.privacy.budget import Budget, Neighbouring
+from tacit.privacy.events import Event
+from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.privacy.ledger.protocol import PlanId
+from tacit.privacy.ledger.words import INSECURE_REFUSED
+from tacit.privacy.noise import NoiseSource, SecureNoise, Uncopyable
+from tacit.privacy.plan import Plan
+from tacit.privacy.price import price
+from tacit.report.statement import PrivacyStatement
+
+ASSUMPTIONS = (
+    "Features and labels of the records were not looked at to choose the settings.",
+    "Which records were sampled, and every other draw, stays inside this process.",
+)
+
+REFUSED = -1
+"""What ``predict`` gives for a question that was refused."""
+
+
+class Opened(Protocol):
+    """A learner opened on a ledger: its plan is reserved, and it answers within it."""
+
+    @property
+    def plan(self) -> Plan:
+        """What may be released at most, and the guarantee for all of it."""
+
+    @property
+    def plan_id(self) -> PlanId:
+        """The plan's number on the ledger."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The account it spends from."""
+
+    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+        """Answer questions about public points; a name that has an answer gets it again, free."""
+
+
+class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
+    """Holds private records and answers questions about public points, each one priced."""
+
+    hypotheses: HypothesisClass
+    epsilon: float
+    delta: float
+    ledger: Any
+    key: str | None
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Keep the records, choose the settings and reserve the budget; nothing is released.
+
+        Parameters
+        ----------
+        X : table of numbers
+            Private.
+        y : labels, 0 or 1
+            Private. Whatever is not 1 counts as 0.
+        """
+        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
+        budget = Budget(self.epsilon, self.delta)
+        self._records = BinaryRecords.read(self.hypotheses, X, y)
+        self._settle(len(self._records), budget)
+        self._noise_used = self._noise()
+        self._asked: set[bytes] = set()
+        own = MemoryLedger(self._account(budget))
+        ledger = own if self.ledger is None else open_ledger(self.ledger)
+        key = self.key or f"fit-{self._noise_used.bits(64):016x}"
+        self._opened = self.open(ledger, noise=self._noise_used, key=key)
+        return self
+
+    @abstractmethod
+    def _settle(self, n_records: int, budget: Budget) -> None:
+        """Choose all settings from public numbers alone."""
+
+    @abstractmethod
+    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Opened:
+        """Reserve the plan on a ledger, or go on with the one opened under this key."""
+
+    def _account(self, budget: Budget) -> Budget:
+        """The lifetime budget of an account of its own."""
+        return budget
+
+    @property
+    def classes(self) -> NDArray[Any]:
+        """What an answer's label is the index of. Public."""
+        return np.array([0, 1])
+
+    def ask(self, X: Any) -> list[Answer]:
+        """Answer one question per row of ``X``. Public points; the answers are public.
+
+        A point asked before gets the answer it got, free of charge. Shorter than asked when the
+        run stopped on the way.
+        """
+        points = as_points(X, self.hypotheses.n_features)
+        names = question_keys(points)
+        answers = self._fitted.ask(points, names)
+        self._asked.update(names[: len(answers)])
+        return answers
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return the label of every answer; -1 for a refusal, or when nothing is left to answer."""
+        answers = self.ask(X)
+        labels = [REFUSED if answer.label is None else answer.label for answer in answers]
+        rows = len(as_points(X, self.hypotheses.n_features))
+        return np.array(labels + [REFUSED] * (rows - len(labels)), dtype=np.int64)
+
+    @property
+    def plan_(self) -> Plan:
+        """What may be released at most, and the guarantee for all of it. Public."""
+        return self._fitted.plan
+
+    @property
+    def guarantee_(self) -> Budget:
+        """The (epsilon, delta) of everything that will be answered, for the settings in force."""
+        return self._fitted.plan.guarantee
+
+    @property
+    def privacy_(self) -> PrivacyStatement:
+        """What is protected, from whom, how well, and what it rests on. Public."""
+        opened = self._fitted
+        usage = {e: n for e, n in opened.ledger.usage(opened.plan_id).items() if n}
+        plan = opened.plan
+        spent = price(usage, delta=plan.guarantee.delta).epsilon if usage else 0.0
+        return PrivacyStatement(
+            epsilon=plan.guarantee.epsilon,
+            delta=plan.guarantee.delta,
+            spent_epsilon=min(spent, plan.guarantee.epsilon),
+            neighbouring=Neighbouring.REPLACE,
+            unit="record",
+            mechanism=plan.mechanism,
+            accountant=plan.accountant,
+            questions=len(self._asked),
+            assumptions=ASSUMPTIONS,
+            secure=self._noise_used.secure,
+        )
+
+    @property
+    def _fitted(self) -> Opened:
+        opened: Opened | None = getattr(self, "_opened", None)
+        if opened is None:
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
+        return opened
+
+    def _noise(self) -> NoiseSource:
+        """The secure source. Tests override this, and everything they make says so."""
+        return SecureNoise()
+
+    def __getstate__(self) -> dict[str, Any]:
+        if hasattr(self, "_records"):
+            self._refuse()
+        return dict(super().__getstate__())
+
+    def _refuse(self) -> NoReturn:
+        raise PrivateValueError(
+            f"A fitted {type(self).__name__} holds private records: it is not pickled, copied or "
+            "saved. Its answers are on the ledger."
+        )
+
+
+class PerQuestion(Uncopyable):
+    """Answers that are drawn and paid for one by one, on a ledger.
+
+    Parameters
+    ----------
+    mechanism : PredictionMechanism
+    records : BinaryRecords
+        Private.
+    ledger, noise, key
+        As for ``tacit.labeling.Labeler``.
+    delta : float
+        At which the plan is priced.
+    """
+
+    def __init__(
+        self,
+        mechanism: PredictionMechanism,
+        records: BinaryRecords,
+        ledger: Ledger,
+        *,
+        delta: float,
+        noise: NoiseSource,
+        key: str,
+    ) -> None:
+        check_noise(ledger, noise)
+        self._mechanism, self._records = mechanism, records
+        self._noise, self.ledger = noise, ledger
+        self.plan_id = ledger.open_plan(mechanism.plan(delta), key)
+        self.plan = ledger.plan(self.plan_id)
+        self._lock = threading.Lock()
+
+    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+        """Answer questions; those answered before get the same answer, at no cost."""
+        table = as_points(points, self._mechanism.hypotheses.n_features)
+
+        def draw(rows: Sequence[int]) -> list[Answer]:
+            records = self._records
+            return self._mechanism.release(
+                records.X, records.y, table[list(rows)], noise=self._noise
+            )
+
+        with self._lock:
+            release = PaidEach(self._mechanism.event, draw)
+            return self.ledger.answer(self.plan_id, list(questions), release)
+
+    def __repr__(self) -> str:
+        return f"PerQuestion({self._mechanism.name}, {self.ledger!r})"
+
+
+class PaidEach:
+    """Draws for a ledger; every new question costs one event."""
+
+    def __init__(self, event: Event, draw: Callable[[Sequence[int]], list[Answer]]) -> None:
+        self._event, self._draw = event, draw
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return {self._event: questions}
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return self._draw(new)
+
+    def abandon(self) -> None:
+        """Nothing is kept between answers."""
+
+
+def check_noise(ledger: Ledger, noise: NoiseSource) -> None:
+    """Refuse test noise on a ledger that does not allow it."""
+    if not noise.secure and not ledger.allow_insecure:
+        raise LedgerError(INSECURE_REFUSED)
