@@ -27,6 +27,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (where the click command is, its line in the help)
     "audit": ("tacit.cli.audit:audit", "Measure the privacy of the mechanisms on this machine."),
     "demo": ("tacit.cli.demo:demo", "Train a private classifier on generated records."),
+    "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
 }
 
 

@@ -8,7 +8,7 @@ writers can insert (``docs/proofs/ledger.md``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -21,7 +21,7 @@ from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.postgres_connection import PostgresConnection
 from tacit.privacy.ledger.postgres_schema import KEY, ROWS, exists, migrate
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.store import CommitUnclear, Store
+from tacit.privacy.ledger.store import CommitUnclear, Store, append_all
 
 
 class PostgresLedger(RowLedger):
@@ -112,6 +112,26 @@ def _reopen(url: str, ledger_id: str, allow_insecure: bool, timeout: float) -> P
         ledger.close()
         raise LedgerUnavailable(f"Another ledger has taken the place of {ledger.url!r}.")
     return ledger
+
+
+def fill(url: str, rows: Iterable[Row]) -> None:
+    """Write a whole ledger to a database that has none, in one transaction."""
+    server = PostgresConnection(url, timeout=30.0)
+    try:
+        with server.writing() as connection:
+            if exists(connection):
+                raise InvalidArgument(
+                    f"There is a ledger at {server.shown!r} already; it was left alone."
+                )
+            migrate(connection)
+            append_all(_PostgresRows(connection), rows)
+    except CommitUnclear as error:
+        raise LedgerUnavailable(
+            f"It is not clear whether the ledger was written to {server.shown!r}. Verify it there "
+            "before you try again."
+        ) from error
+    finally:
+        server.close()
 
 
 _SELECT = sa.select(ROWS)

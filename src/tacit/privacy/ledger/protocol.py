@@ -179,6 +179,13 @@ class Ledger(Protocol):
     def remaining(self) -> Amount:
         """Return what a further plan may cost."""
 
+    def lifetime(self) -> Amount:
+        """Return what holds for everything ever released.
+
+        That is the budget, unless the ledger was restored from a backup without knowing all that
+        had been spent: then it is the budget once more for each time.
+        """
+
     def statement(self) -> str:
         """Return the state of the account in words."""
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Self
 from uuid import uuid4
@@ -45,6 +45,7 @@ from tacit.privacy.ledger.composition import (
 )
 from tacit.privacy.ledger.protocol import Head, PlanId, Release
 from tacit.privacy.ledger.request import Request, read_account
+from tacit.privacy.ledger.restoration import Restoration, lifetime
 from tacit.privacy.ledger.store import CommitUnclear, Store, check_format, check_linked
 from tacit.privacy.plan import Plan
 
@@ -111,6 +112,11 @@ class RowLedger(ABC):
         with self._reading() as store:
             return remaining(self.budget, self.composition, self._book.totals(store))
 
+    def lifetime(self) -> Amount:
+        """Return what holds for everything ever released: the budget, unless spend was lost."""
+        with self._reading() as store:
+            return lifetime(self.budget, _lost_accounts(store))
+
     def statement(self) -> str:
         """Return the state of the account in words."""
         with self._reading() as store:
@@ -121,6 +127,7 @@ class RowLedger(ABC):
                 reserved=compose(self.budget, self.composition, total),
                 left=remaining(self.budget, self.composition, total),
                 plans=[(opened.plan, opened.usage(store).tally) for opened in plans.values()],
+                lost=_lost_accounts(store),
             )
 
     # -- plans ---------------------------------------------------------------------------------
@@ -263,6 +270,12 @@ class RowLedger(ABC):
         with self._reading() as store:
             return _as_head(self._checked_head(store))
 
+    def contains(self, known: Head) -> bool:
+        """Return whether a head kept elsewhere is still a row of this ledger."""
+        with self._reading() as store:
+            row = store.at([known.seq]).get(known.seq)
+            return row is not None and _as_head(row) == known
+
     def verify(self, known: Head | None = None) -> Head:
         """Walk the whole chain and return its head; ``known`` is a head kept elsewhere."""
         from tacit.privacy.ledger.verify import verify_rows
@@ -270,6 +283,12 @@ class RowLedger(ABC):
         with self._reading() as store:
             self._verify_store(store)
             return _as_head(verify_rows(store.rows(), self._creation, known))
+
+    @contextmanager
+    def snapshot(self) -> Iterator[tuple[Creation, Head, Iterator[Row]]]:
+        """Open one state of the ledger: how it began, its head, and all rows in order."""
+        with self._reading() as store:
+            yield self._creation, _as_head(self._checked_head(store)), store.rows()
 
     def _verify_store(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default
         """Check what is particular to the store, such as its indexes."""
@@ -302,6 +321,8 @@ class RowLedger(ABC):
         first = store.at([0]).get(0)
         if first is not None:
             return _same_creation(_decoded_creation(first), budget, composition)
+        if store.head() is not None:
+            raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.", row=0)
         if budget is None:
             raise InvalidArgument(
                 "`budget` must be given to start a new ledger: the lifetime budget of the data "
@@ -362,6 +383,12 @@ def _decoded_creation(row: Row) -> Creation:
     if row.kind != Kind.CREATED or not row.follows(NO_HASH):
         raise LedgerCorrupt("Row 0 was changed: the ledger's beginning does not hold.", row=0)
     return Creation.decode(row.body)
+
+
+def _lost_accounts(store: Store) -> int:
+    """Return how often the ledger was restored without knowing all that had been spent."""
+    rows = store.owned(Kind.RESTORED, 0)
+    return sum(Restoration.decode(row.body).lost != 0 for row in rows)
 
 
 def _checked_key(key: object) -> bytes | str:

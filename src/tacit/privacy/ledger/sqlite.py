@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tacit.errors import LedgerCorrupt, LedgerError, LedgerUnavailable
+from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.rows import RowLedger
 from tacit.privacy.ledger.schema import migrate
 from tacit.privacy.ledger.sqlite_file import SqliteFile
-from tacit.privacy.ledger.store import CommitUnclear, Store
+from tacit.privacy.ledger.store import CommitUnclear, Store, append_all
 
 
 class SqliteLedger(RowLedger):
@@ -139,6 +139,33 @@ def _reopen(path: str, ledger_id: str, allow_insecure: bool, timeout: float) -> 
         ledger.close()
         raise LedgerUnavailable(f"Another ledger has taken the place of {path!r}.")
     return ledger
+
+
+def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
+    """Write a whole ledger to a file that is not there yet; it appears when it is complete."""
+    place = Path(os.path.abspath(os.fspath(path)))
+    refusal = f"There is something at {str(place)!r} already; it was left alone."
+    if place.exists():
+        raise InvalidArgument(refusal)
+    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
+    file = SqliteFile(unfinished, timeout=30.0, may_create=True)
+    try:
+        with file.errors(), file.borrow() as connection:
+            with _transaction(connection, "IMMEDIATE", _end):
+                migrate(connection)
+                append_all(_SqliteRows(connection), rows)
+        file.close()
+        os.link(unfinished, place)  # unlike a rename it never replaces a file
+    except FileExistsError:
+        raise InvalidArgument(refusal) from None
+    except OSError as error:
+        raise LedgerUnavailable(
+            f"The ledger {str(place)!r} was not written: {error.strerror}."
+        ) from error
+    finally:
+        file.close()
+        for name in (unfinished.name, f"{unfinished.name}-wal", f"{unfinished.name}-shm"):
+            unfinished.with_name(name).unlink(missing_ok=True)
 
 
 @contextmanager

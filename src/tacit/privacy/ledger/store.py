@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
@@ -37,6 +38,13 @@ class Store(Protocol):
 
 class CommitUnclear(Exception):
     """A commit failed in a way that leaves open whether it took effect."""
+
+
+def append_all(store: Store, rows: Iterable[Row]) -> None:
+    """Add any number of rows at the end, a thousand at a time."""
+    remaining = iter(rows)
+    while some := list(itertools.islice(remaining, 1000)):
+        store.append(some)
 
 
 def check_linked(store: Store, rows: Iterable[Row]) -> None:

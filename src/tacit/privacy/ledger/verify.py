@@ -12,6 +12,7 @@ from tacit.privacy.ledger.answers import AnswerCodec, Usage
 from tacit.privacy.ledger.chain import NO_HASH, Creation, Kind, Row, decode_plan
 from tacit.privacy.ledger.composition import Totals, fits
 from tacit.privacy.ledger.protocol import Head
+from tacit.privacy.ledger.restoration import Restoration
 from tacit.privacy.ledger.store import check_format
 from tacit.privacy.plan import Plan
 
@@ -79,6 +80,7 @@ class _Walk:
 
     def __init__(self, creation: Creation) -> None:
         self._creation = creation
+        self._before = NO_HASH
         self._totals = Totals()
         self._names: set[bytes] = set()
         self._plans: dict[int, _PlanSoFar] = {}
@@ -91,6 +93,7 @@ class _Walk:
             problem = "cannot be read"
         if problem:
             raise LedgerCorrupt(f"Row {row.seq} {problem}.", row=row.seq)
+        self._before = row.hash
 
     def _problem(self, row: Row) -> str | None:
         if (row.kind == Kind.CREATED) != (row.seq == 0):
@@ -101,6 +104,7 @@ class _Walk:
             Kind.ANSWER: self._answer,
             Kind.ANALYST: self._analyst,
             Kind.SHOWN: self._shown,
+            Kind.RESTORED: self._restored,
         }
         return check[Kind(row.kind)](row)
 
@@ -159,3 +163,8 @@ class _Walk:
         expected = so_far.account.in_(found.period).plus(so_far.plan.answers[row.key])
         so_far.account = expected
         return None if found == expected else "counts something else than the rows before it"
+
+    def _restored(self, row: Row) -> str | None:
+        Restoration.decode(row.body)
+        same = row.key == self._before and row.owner == 0
+        return None if same else "restores another ledger than the rows before it"

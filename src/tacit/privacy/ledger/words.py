@@ -8,6 +8,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.ledger.answers import Tally
 from tacit.privacy.ledger.composition import Amount, Composition
+from tacit.privacy.ledger.restoration import lifetime
 from tacit.privacy.plan import Plan
 
 INSECURE_REFUSED = (
@@ -33,6 +34,7 @@ def statement(
     reserved: Amount,
     left: Amount,
     plans: Sequence[tuple[Plan, Tally]],
+    lost: int = 0,
 ) -> str:
     """Return the state of the account in words."""
     lines = [
@@ -43,6 +45,13 @@ def statement(
         *(_plan_line(plan, tally) for plan, tally in plans),
         "Reserved amounts are guarantees, whatever was asked. Counts of answers are readings.",
     ]
+    if lost:
+        times = "once" if lost == 1 else f"{lost} times"
+        lines.append(
+            f"RESTORED {times} from a backup with lost spend: what was released after the backup "
+            "is not on this ledger and not counted above. The budget is no guarantee any more; "
+            f"everything ever released is covered by {_amount(lifetime(budget, lost))}."
+        )
     insecure = sum(tally.insecure for _, tally in plans)
     if insecure:
         lines.append(
