@@ -29,10 +29,12 @@ from tacit.errors import (
     PrivateValueError,
 )
 from tacit.hypotheses import Thresholds
+from tacit.oracle import OracleTerms, PrivateOracle
 from tacit.privacy import prediction as prices
-from tacit.privacy.budget import Budget
+from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import RelabelledRun
 from tacit.privacy.ledger import MemoryLedger, open_ledger
+from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise
 
 LINE = Thresholds()
@@ -130,6 +132,29 @@ def test_odd_records_raise_nothing(learner):
     labels[:4] = [7, np.nan, -1, 0.5]
     clone(learner).fit(odd, labels).ask([0.3])
     clone(learner).fit(np.zeros(5000), np.zeros(5000)).ask([0.3])
+
+
+@every_learner
+def test_it_is_a_source_of_answers_for_an_oracle(learner):
+    """The same questions, ledger and report as teachers that vote."""
+    source = fitted(learner)
+    ledger = MemoryLedger(Budget(3.0, 1e-4))
+    terms = OracleTerms(
+        budget=source.guarantee_,
+        mechanism=None,
+        delta=source.guarantee_.delta,
+        key="over-hypotheses",
+        neighbouring=Neighbouring.REPLACE,
+        unit="record",
+        assumptions=source.privacy_.assumptions,
+    )
+    oracle = PrivateOracle.from_source(source, terms=terms, like=np.zeros((4, 1)), ledger=ledger)
+    answers = oracle.ask([[0.02]])
+    assert answers.tolist() == source.predict([[0.02]]).tolist()
+    assert ledger.reserved().epsilon == pytest.approx(source.guarantee_.epsilon)
+    assert oracle.privacy_.epsilon == pytest.approx(source.guarantee_.epsilon)
+    with pytest.raises(LedgerError, match="open on a ledger already"):
+        source.open(MemoryLedger(Budget(3.0, 1e-4)), noise=SecureNoise(), key="twice")
 
 
 # ---- predictors pay for each answer ----------------------------------------
@@ -283,7 +308,7 @@ def test_an_oracle_stops_after_its_refusals():
 
 def test_an_oracle_that_could_not_record_is_not_free_afterwards(tmp_path):
     oracle = AgnosticOracle(LINE, epsilon=2.0, delta=1e-5).fit(X, Y)
-    run = oracle._opened._run
+    run = oracle._answering()._run
     counts = run.count(np.array([[0.1]]))
     (drawn,) = run.release(counts)
     assert drawn.cost

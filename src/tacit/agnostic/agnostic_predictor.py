@@ -21,6 +21,7 @@ from tacit.privacy.amplification import largest_base_epsilon
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import NoiseSource
+from tacit.privacy.plan import Plan
 from tacit.privacy.pure import pure_epsilon_for
 
 _NET_FAILURE = 1e-4
@@ -113,11 +114,13 @@ class AgnosticPredictor(AskedLearner):
 
     def _account(self, budget: Budget) -> Budget:
         if self.constants == "paper":
-            return self.mechanism_.plan(budget.delta).guarantee
+            return self._plan().guarantee
         return budget
 
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
-        """Reserve the plan on a ledger, or go on with the one opened under this key."""
+    def _plan(self) -> Plan:
+        return self.mechanism_.plan(self.delta)
+
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
         return PerQuestion(
             self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from tacit.errors import LedgerError, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
 from tacit.labeling import question_keys
+from tacit.labeling.source import Answering
 from tacit.mechanisms.prediction import PredictionMechanism
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.privacy.ledger.protocol import PlanId
+from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise, Uncopyable
 from tacit.privacy.plan import Plan
@@ -39,25 +40,6 @@ REFUSED = -1
 """What ``predict`` gives for a question that was refused."""
 
 
-class Opened(Protocol):
-    """A learner opened on a ledger: its plan is reserved, and it answers within it."""
-
-    @property
-    def plan(self) -> Plan:
-        """What may be released at most, and the guarantee for all of it."""
-
-    @property
-    def plan_id(self) -> PlanId:
-        """The plan's number on the ledger."""
-
-    @property
-    def ledger(self) -> Ledger:
-        """The account it spends from."""
-
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
-        """Answer questions about public points; a name that has an answer gets it again, free."""
-
-
 class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
     """Holds private records and answers questions about public points, each one priced."""
 
@@ -68,7 +50,9 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
     key: str | None
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Keep the records, choose the settings and reserve the budget; nothing is released.
+        """Keep the records and choose the settings; nothing is released.
+
+        The budget is reserved now when ``ledger`` was given, otherwise with the first question.
 
         Parameters
         ----------
@@ -81,21 +65,46 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
         budget = Budget(self.epsilon, self.delta)
         self._records = BinaryRecords.read(self.hypotheses, X, y)
         self._settle(len(self._records), budget)
-        self._noise_used = self._noise()
-        self._asked: set[bytes] = set()
-        own = MemoryLedger(self._account(budget))
-        ledger = own if self.ledger is None else open_ledger(self.ledger)
-        key = self.key or f"fit-{self._noise_used.bits(64):016x}"
-        self._opened = self.open(ledger, noise=self._noise_used, key=key)
+        self._opened: Answering | None = None
+        if self.ledger is not None:
+            self._open_on(open_ledger(self.ledger))
         return self
+
+    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
+        """Reserve the plan on a ledger, or go on with the one opened under this key.
+
+        This makes it a source of answers: ``PrivateOracle.from_source`` takes it.
+
+        Raises
+        ------
+        LedgerError
+            When it is open already: on two ledgers it would spend twice.
+        """
+        self._fitted_plan()
+        if self._opened is not None:
+            raise LedgerError(
+                f"This {type(self).__name__} is open on a ledger already; on another it would "
+                "spend the budget twice. Fit a new one."
+            )
+        self._secure = noise.secure
+        self._opened = self._open(ledger, noise=noise, key=key)
+        return self._opened
+
+    def _open_on(self, ledger: Ledger) -> Answering:
+        noise = self._noise()
+        return self.open(ledger, noise=noise, key=self.key or f"fit-{noise.bits(64):016x}")
 
     @abstractmethod
     def _settle(self, n_records: int, budget: Budget) -> None:
         """Choose all settings from public numbers alone."""
 
     @abstractmethod
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Opened:
-        """Reserve the plan on a ledger, or go on with the one opened under this key."""
+    def _plan(self) -> Plan:
+        """Return the plan for the settings in force."""
+
+    @abstractmethod
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
+        """Open the plan, and train what answers need."""
 
     def _account(self, budget: Budget) -> Budget:
         """The lifetime budget of an account of its own."""
@@ -113,10 +122,7 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
         run stopped on the way.
         """
         points = as_points(X, self.hypotheses.n_features)
-        names = question_keys(points)
-        answers = self._fitted.ask(points, names)
-        self._asked.update(names[: len(answers)])
-        return answers
+        return self._answering().ask(points, question_keys(points))
 
     def predict(self, X: Any) -> NDArray[np.int64]:
         """Return the label of every answer; -1 for a refusal, or when nothing is left to answer."""
@@ -128,19 +134,23 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
     @property
     def plan_(self) -> Plan:
         """What may be released at most, and the guarantee for all of it. Public."""
-        return self._fitted.plan
+        return self._fitted_plan()
 
     @property
     def guarantee_(self) -> Budget:
         """The (epsilon, delta) of everything that will be answered, for the settings in force."""
-        return self._fitted.plan.guarantee
+        return self._fitted_plan().guarantee
 
     @property
     def privacy_(self) -> PrivacyStatement:
         """What is protected, from whom, how well, and what it rests on. Public."""
-        opened = self._fitted
-        usage = {e: n for e, n in opened.ledger.usage(opened.plan_id).items() if n}
-        plan = opened.plan
+        plan, opened = self._fitted_plan(), self._opened
+        found: dict[Event, int] = {}
+        asked = 0
+        if opened is not None:
+            found, tally = opened.ledger.usage(opened.plan_id), opened.ledger.tally(opened.plan_id)
+            asked = tally.answered + tally.refused
+        usage = {event: times for event, times in found.items() if times}
         spent = price(usage, delta=plan.guarantee.delta).epsilon if usage else 0.0
         return PrivacyStatement(
             epsilon=plan.guarantee.epsilon,
@@ -150,17 +160,21 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
             unit="record",
             mechanism=plan.mechanism,
             accountant=plan.accountant,
-            questions=len(self._asked),
+            questions=asked,
             assumptions=ASSUMPTIONS,
-            secure=self._noise_used.secure,
+            secure=opened is None or self._secure,
         )
 
-    @property
-    def _fitted(self) -> Opened:
-        opened: Opened | None = getattr(self, "_opened", None)
-        if opened is None:
+    def _fitted_plan(self) -> Plan:
+        if not hasattr(self, "_records"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
-        return opened
+        return self._plan()
+
+    def _answering(self) -> Answering:
+        self._fitted_plan()
+        if self._opened is not None:
+            return self._opened
+        return self._open_on(MemoryLedger(self._account(Budget(self.epsilon, self.delta))))
 
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override this, and everything they make says so."""
@@ -209,7 +223,9 @@ class PerQuestion(Uncopyable):
         self.plan = ledger.plan(self.plan_id)
         self._lock = threading.Lock()
 
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost."""
         table = as_points(points, self._mechanism.hypotheses.n_features)
 
@@ -221,7 +237,7 @@ class PerQuestion(Uncopyable):
 
         with self._lock:
             release = PaidEach(self._mechanism.event, draw)
-            return self.ledger.answer(self.plan_id, list(questions), release)
+            return self.ledger.answer(self.plan_id, list(questions), release, on_behalf=on_behalf)
 
     def __repr__(self) -> str:
         return f"PerQuestion({self._mechanism.name}, {self.ledger!r})"

@@ -26,7 +26,9 @@ from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.noise import NoiseSource, Uncopyable
+from tacit.privacy.plan import Plan
 
 _SHARES = tuple(0.9 * 0.75**step for step in range(20))
 _CLEAR = 0.9
@@ -156,10 +158,12 @@ class AgnosticOracle(AskedLearner):
         self.mechanism_ = practical_mechanism(wanted, self.subset)
 
     def _account(self, budget: Budget) -> Budget:
-        return self.mechanism_.plan().guarantee if self.constants == "paper" else budget
+        return self._plan().guarantee if self.constants == "paper" else budget
 
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> RelabelledAnswers:
-        """Draw, relabel and train, and reserve the plan or find it under this key."""
+    def _plan(self) -> Plan:
+        return self.mechanism_.plan()
+
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> RelabelledAnswers:
         return RelabelledAnswers(self.mechanism_, self._records, ledger, noise=noise, key=key)
 
 
@@ -183,12 +187,14 @@ class RelabelledAnswers(Uncopyable):
         self._run = mechanism.start(records.X, records.y, noise=noise)
         self._lock = threading.Lock()
 
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost."""
         counts = self._run.count(as_points(points, self._n_features))
         with self._lock:
             release = PaidOnce(self._run, counts)
-            return self.ledger.answer(self.plan_id, list(questions), release)
+            return self.ledger.answer(self.plan_id, list(questions), release, on_behalf=on_behalf)
 
     def __repr__(self) -> str:
         return f"RelabelledAnswers({self.ledger!r})"

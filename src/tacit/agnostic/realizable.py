@@ -6,7 +6,6 @@ Proof: ``docs/proofs/exponential_vote.md``; one record reaches one teacher by it
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from tacit import _validate
@@ -14,15 +13,12 @@ from tacit.agnostic.asking import AskedLearner
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.labeling import Labeler
-from tacit.mechanisms.base import VoteMechanism
+from tacit.labeling.source import Answering, VotingSource
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.exponential import ExponentialVote
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
-from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.protocol import PlanId
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
 
@@ -42,44 +38,6 @@ class HypothesisVoters:
 
     def __repr__(self) -> str:
         return f"HypothesisVoters(n_teachers={self.n_teachers}, <private>)"
-
-
-class VotedAnswers:
-    """Votes of such teachers, released by a mechanism on a ledger."""
-
-    def __init__(
-        self,
-        voters: HypothesisVoters,
-        mechanism: VoteMechanism,
-        ledger: Ledger,
-        *,
-        delta: float,
-        noise: NoiseSource,
-        key: str,
-    ) -> None:
-        self._voters = voters
-        self._labeler = Labeler(
-            mechanism, ledger, delta=delta, noise=noise, n_teachers=voters.n_teachers, key=key
-        )
-
-    @property
-    def plan(self) -> Plan:
-        """What may be released at most, and the guarantee for all of it."""
-        return self._labeler.plan
-
-    @property
-    def plan_id(self) -> PlanId:
-        """The plan's number on the ledger."""
-        return self._labeler.plan_id
-
-    @property
-    def ledger(self) -> Ledger:
-        """The account it spends from."""
-        return self._labeler.ledger
-
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
-        """Answer questions; those answered before get the same answer, at no cost."""
-        return self._labeler.ask(lambda rows: self._voters.count(points[list(rows)]), questions)
 
 
 class RealizablePredictor(AskedLearner):
@@ -160,13 +118,16 @@ class RealizablePredictor(AskedLearner):
             least_records=2 * (self.hypotheses.vc_dimension + 1),
         )
 
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> VotedAnswers:
-        """Train the teachers and reserve the plan, or go on with the one under this key."""
+    def _plan(self) -> Plan:
+        return self.mechanism_.plan(self.delta)
+
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
         teachers = consistent_teachers(
             self.hypotheses, self._records.X, self._records.y, self.n_teachers_
         )
         voters = HypothesisVoters(self.hypotheses, teachers)
-        return VotedAnswers(voters, self.mechanism_, ledger, delta=self.delta, noise=noise, key=key)
+        source = VotingSource(voters, self.mechanism_, self.classes, delta=self.delta)
+        return source.open(ledger, noise=noise, key=key)
 
 
 def teachers_for(vote_epsilon: float, alpha: float) -> int:

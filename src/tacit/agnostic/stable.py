@@ -27,6 +27,7 @@ from tacit.privacy import sampling
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.privacy.plan import Plan
 from tacit.privacy.pure import pure_epsilon_for
 
 CONSTANTS = ("practical", "paper")
@@ -360,8 +361,10 @@ class PrivatePredictor(AskedLearner):
         gamma = epsilon * alpha / 2
         return paper_settings(self.hypotheses, n_records, alpha=alpha, gamma=gamma / 3), alpha
 
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
-        """Reserve the plan on a ledger, or go on with the one opened under this key."""
+    def _plan(self) -> Plan:
+        return self.mechanism_.plan(self.delta)
+
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
         return PerQuestion(
             self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
         )

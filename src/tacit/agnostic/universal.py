@@ -28,6 +28,7 @@ from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event, ExponentialSelection
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 
@@ -161,8 +162,7 @@ class UniversalOracle(AskedLearner):
     def _plan(self) -> Plan:
         return universal_plan(self.mechanism_, self._learning, self.split == "records")
 
-    def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> UniversalAnswers:
-        """Draw, relabel and train, and reserve the plan or find it under this key."""
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> UniversalAnswers:
         records = self._records
         if self.split == "records":
             voting = records.take(slice(0, len(records) // 2))
@@ -184,7 +184,8 @@ class UniversalOracle(AskedLearner):
     @property
     def hypothesis_(self) -> Hypothesis:
         """The released hypothesis. Public; there is none before the first questions are used up."""
-        opened = self._fitted
+        self._fitted_plan()
+        opened = self._opened
         if not isinstance(opened, UniversalAnswers) or opened.released is None:
             raise PrivateValueError(
                 "No hypothesis has been released yet: it is learnt with the first question after "
@@ -250,16 +251,18 @@ class UniversalAnswers(Uncopyable):
         """The hypothesis, once an answer by it has been recorded. Public."""
         return self._learner.released
 
-    def ask(self, points: Any, questions: Sequence[bytes]) -> list[Answer]:
+    def ask(
+        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
+    ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost."""
         table = as_points(points, self._hypotheses.n_features)
         names = list(questions)
         with self._lock:
             until = self._until(names)
-            answers = self._vote(table[:until], names[:until])
+            answers = self._vote(table[:until], names[:until], on_behalf)
             if until == len(names):
                 return answers
-            return answers + self._by_hypothesis(table[until:], names[until:])
+            return answers + self._by_hypothesis(table[until:], names[until:], on_behalf)
 
     def _until(self, names: Sequence[bytes]) -> int:
         """Return how many of the questions belong to the first phase: public."""
@@ -270,18 +273,23 @@ class UniversalAnswers(Uncopyable):
             seen.add(name)
         return len(names)
 
-    def _vote(self, table: FloatArray, names: list[bytes]) -> list[Answer]:
+    def _vote(
+        self, table: FloatArray, names: list[bytes], on_behalf: Analyst | None
+    ) -> list[Answer]:
         if not names:
             return []
         release = _Voting(self._run, table, self._noise.secure)
-        answers = self.ledger.answer(self.plan_id, names, release)
+        answers = self.ledger.answer(self.plan_id, names, release, on_behalf=on_behalf)
         for name, point in zip(names, table, strict=True):
             self._first.setdefault(name, point)
         return answers
 
-    def _by_hypothesis(self, table: FloatArray, names: list[bytes]) -> list[Answer]:
+    def _by_hypothesis(
+        self, table: FloatArray, names: list[bytes], on_behalf: Analyst | None
+    ) -> list[Answer]:
         cover = np.array(list(self._first.values()))
-        answers = self.ledger.answer(self.plan_id, names, _Learning(self._learner, cover, table))
+        release = _Learning(self._learner, cover, table)
+        answers = self.ledger.answer(self.plan_id, names, release, on_behalf=on_behalf)
         self._learner.recorded()
         return answers
 
