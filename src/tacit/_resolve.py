@@ -31,7 +31,11 @@ from tacit.mechanisms.base import VoteMechanism
 from tacit.pipeline import distinct_points
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget, Neighbouring
+from tacit.privacy.calibrate import Calibration
 from tacit.privacy.noise import NoiseSource
+from tacit.students.active.base import Strategy, check_classes
+from tacit.students.active.diverse_margin import DiverseMargin
+from tacit.students.active.named import strategy_named
 from tacit.theory.planner import questions_for, teachers_for
 
 _CONFIDENT = 0.2
@@ -41,16 +45,30 @@ NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
 
 
 @dataclass(frozen=True)
+class Sharding:
+    """What decides who goes to which shard. Private: see ``PrivateRecords``."""
+
+    people: Any
+    hash_key: bytes | None
+
+    def __repr__(self) -> str:
+        return "Sharding(<private>)"
+
+
+@dataclass(frozen=True)
 class Resolved:
-    """Settings in force. Public, but for ``people`` and ``hash_key``.
+    """Settings in force. Public.
 
     ``n_units`` is the number of records, or people; None where that is private. ``points`` is the
     pool in the coordinates of the representation, ``names`` the public names of its points.
+    ``strategy`` chooses the questions; None asks about points at random, all at once.
     """
 
     learner: Any
     n_teachers: int
     n_questions: int
+    n_rounds: int
+    strategy: Strategy | None
     mechanism: VoteMechanism
     neighbouring: Neighbouring
     representation: Any
@@ -60,8 +78,6 @@ class Resolved:
     assumptions: tuple[str, ...]
     chosen: dict[str, Any]
     n_units: int | None
-    people: Any
-    hash_key: bytes | None
 
     def __repr__(self) -> str:
         return f"Resolved({self.chosen})"
@@ -77,7 +93,7 @@ def resolve(
     noise: NoiseSource,
     *,
     own_features: bool = False,
-) -> Resolved:
+) -> tuple[Resolved, Sharding]:
     """Return what is in force. Sees sizes, the pool and the budget; no label, no private value.
 
     ``own_features`` says that the pool is made of the records' own features.
@@ -93,18 +109,24 @@ def resolve(
             "Give one identifier per person."
         )
     n_teachers = _teachers(settings.n_teachers, n_units, budget)
+    _check_rule(settings)
     output = _output(settings)
     representation, spoken = _representation(settings, pool)
     points = pool if representation is None else _in(representation, pool)
     asked = question_keys(points.points)
-    n_questions = _questions(settings, len(distinct_points(asked)), output)
+    strategy = _strategy(settings, n_classes)
+    chosen = strategy is not None
+    n_questions = _questions(settings, len(distinct_points(asked)), output, chosen, n_classes)
+    n_rounds = _validate.positive_integer(n_rounds=settings.n_rounds)
     mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
     _refuse_silent(mechanism, n_teachers)
     unit = "record" if names is None else "person"
-    return Resolved(
+    resolved = Resolved(
         learner=settings.learner,
         n_teachers=n_teachers,
         n_questions=n_questions,
+        n_rounds=n_rounds if chosen else 1,
+        strategy=strategy,
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,
@@ -115,7 +137,9 @@ def resolve(
         chosen={
             "n_teachers": n_teachers,
             "n_queries": n_questions,
-            "mechanism": repr(mechanism),
+            "query": "none: all at once" if strategy is None else repr(strategy),
+            "n_rounds": n_rounds if chosen else 1,
+            "mechanism": _spoken(mechanism, settings.noise_rule),
             "release": output.value,
             "representation": spoken,
             "student": "NoiseAwareStudent" if settings.student is None else repr(settings.student),
@@ -124,10 +148,9 @@ def resolve(
             "refusals": settings.refusals,
         },
         n_units=n_units,
-        people=people,
-        # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
-        hash_key=noise.bits(256).to_bytes(32) if hashed else None,
     )
+    # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
+    return resolved, Sharding(people, noise.bits(256).to_bytes(32) if hashed else None)
 
 
 def _relation(settings: Any, grouped: bool) -> Neighbouring:
@@ -198,11 +221,44 @@ def _output(settings: Any) -> Output:
     return Output(release)
 
 
-def _questions(settings: Any, n_points: int, output: Output) -> int:
+def _gains_by_choosing(settings: Any) -> bool:
+    """Whether "auto" lets the student choose its questions.
+
+    Only the default student: what another makes of points that all lie near the boundary is not
+    known. And only where an answer costs the same whether it is hard or easy: mechanisms that
+    refuse hard questions would refuse nearly all that are chosen.
+    """
+    mechanism = settings.mechanism
+    if isinstance(mechanism, VoteMechanism):
+        alike = isinstance(mechanism, GaussianVote | LaplaceVote | ExponentialVote)
+    else:
+        alike = mechanism in ("gaussian", "laplace", "exponential")
+    return settings.student is None and alike
+
+
+def _strategy(settings: Any, n_classes: int) -> Strategy | None:
+    """Return who chooses the questions, refused before anything is spent if it cannot."""
+    query = settings.query
+    if isinstance(query, str) and query == "auto":
+        query = DiverseMargin() if _gains_by_choosing(settings) else None
+    if query is None:
+        if settings.noise_rule is not None:
+            raise InvalidArgument(
+                "`noise_rule` must come with a `query` strategy: it chooses the noise of every "
+                "round, and without a strategy there is only one."
+            )
+        return None
+    strategy = strategy_named(query)
+    check_classes(strategy, n_classes)
+    return strategy
+
+
+def _questions(settings: Any, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
     most = _capacity(settings.mechanism)
     if isinstance(settings.n_queries, str):
         _auto_or_number(n_queries=settings.n_queries)
-        number = questions_for(n_points, shares=output is Output.SHARE)
+        shares = output is Output.SHARE
+        number = questions_for(n_points, shares=shares, chosen=chosen, n_classes=n_classes)
         return number if most is None else min(number, most)
     number = min(_validate.positive_integer(n_queries=settings.n_queries), n_points)
     if most is not None and number > most:
@@ -219,6 +275,21 @@ def _capacity(mechanism: Any) -> int | None:
         return None
     planned = getattr(mechanism, "questions", getattr(mechanism, "answers", None))
     return planned if isinstance(planned, int) else None
+
+
+def _check_rule(settings: Any) -> None:
+    if settings.noise_rule is None:
+        return
+    if not callable(settings.noise_rule):
+        raise InvalidArgument(
+            "`noise_rule` must be a function of (labels, size, even_sigma), got a "
+            f"{type(settings.noise_rule).__name__}."
+        )
+    if settings.mechanism != "gaussian":
+        raise InvalidArgument(
+            '`noise_rule` chooses Gaussian noise: it needs mechanism="gaussian", got '
+            f"{settings.mechanism!r}."
+        )
 
 
 def _mechanism(
@@ -244,8 +315,14 @@ def _mechanism(
         return given
     match settings.mechanism:
         case "gaussian":
+            # A released bit costs about 2/pi of the count behind it: less noise, same budget.
+            bit = output is Output.LABEL and n_classes == 2 and settings.noise_rule is None
             return GaussianVote.for_budget(
-                budget, answers=questions, n_classes=n_classes, output=output
+                budget,
+                answers=questions,
+                n_classes=n_classes,
+                output=output,
+                calibration=Calibration.LABEL if bit else Calibration.EXACT,
             )
         case "laplace":
             return LaplaceVote.for_budget(
@@ -264,6 +341,14 @@ def _mechanism(
         case _:
             cutoff = max(1, round(0.1 * questions))
             return SparseVote.for_budget(budget, cutoff=cutoff, n_classes=n_classes)
+
+
+def _spoken(mechanism: VoteMechanism, rule: Any) -> str:
+    if rule is None:
+        return repr(mechanism)
+    # A plain repr of a function shows its address.
+    name = getattr(rule, "__qualname__", type(rule).__qualname__)
+    return f"{mechanism.name}, noise of every round chosen by {name}"
 
 
 def _refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:

@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit import __version__, _validate
+from tacit._asking import Asking
 from tacit._inputs import (
     check_columns,
     check_same_kind,
@@ -28,17 +30,27 @@ from tacit._inputs import (
     workers,
 )
 from tacit._represented import RepresentedRows, represented
-from tacit._resolve import Resolved, resolve
+from tacit._resolve import Resolved, Sharding, resolve
 from tacit.datasets.form import Kind, PointForm
 from tacit.datasets.records import PublicPool, n_rows, take
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.pipeline import PrivateRecords, Released, release_labels, votes_released
+from tacit.pipeline import (
+    PrivateRecords,
+    Released,
+    Terms,
+    ask_teachers,
+    distinct_points,
+    random_points,
+    release_all,
+    votes_released,
+)
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
 from tacit.report import PrivacyStatement, RunReport
 from tacit.report.run import run_report
+from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
 from tacit.teachers.memory import estimate_memory
@@ -57,9 +69,10 @@ def _student_has(name: str) -> Any:
 class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Private classifier from any learner: teachers vote on public points, a student learns.
 
-    PATE with passive student queries ([LZCW21] Algorithm 3, [BTT18] Algorithm 3). The learner you
-    trust is trained, unchanged, on disjoint shards of the private records; only its copies' votes
-    on public points are released, with noise; a student trained on those is the public model.
+    PATE with passive or active student queries ([LZCW21] Algorithms 3 and 5, [BTT18] Algorithm 3).
+    The learner you trust is trained, unchanged, on disjoint shards of the private records; only its
+    copies' votes on public points are released, with noise; a student trained on those is the
+    public model, and may choose which points to ask about.
 
     Parameters
     ----------
@@ -82,6 +95,18 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         the default student, labels with any other.
     n_teachers, n_queries : int or "auto"
         By a closed rule on public sizes (``tacit.theory.planner``).
+    query : "auto", None, name or Strategy
+        Who chooses the questions (``tacit.students.active``). None: points at random, all at once.
+        "diverse-margin", "margin", "flip-weight", "yan-dbal", "random", or an object with
+        ``select``: the student asks in rounds, looking at what was released so far. Costs no
+        privacy: the noise is fixed for ``n_queries`` answers before the first. "auto":
+        "diverse-margin" for the default student and mechanisms that answer every question, else
+        None.
+    n_rounds : int, default 15
+        Rounds of questions after the first, when ``query`` chooses them.
+    noise_rule : function of (labels, size, even_sigma), optional
+        Chooses the noise of every round from the labels released so far, within the budget
+        (``tacit.labeling.FilteredService``). Costs about a tenth more noise than a fixed one.
     refusals : {"unlabelled", "random"}
         What a refused point becomes: left out (or -1 for a semi-supervised student), or labelled at
         random as in the papers.
@@ -149,6 +174,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         release: str = "auto",
         n_teachers: int | str = "auto",
         n_queries: int | str = "auto",
+        query: Any = "auto",
+        n_rounds: int = 15,
+        noise_rule: Any = None,
         refusals: str = "unlabelled",
         student: Any = None,
         representation: Any = "auto",
@@ -167,6 +195,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.release = release
         self.n_teachers = n_teachers
         self.n_queries = n_queries
+        self.query = query
+        self.n_rounds = n_rounds
+        self.noise_rule = noise_rule
         self.refusals = refusals
         self.student = student
         self.representation = representation
@@ -199,9 +230,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = generator(self.random_state)
         n_jobs = workers(self.n_jobs)
         with _kept_unless_fitted(self):
+            self.__dict__.pop("_asking", None)
             X, y, names, pool, rows = self._read(X, y, X_public, groups, rng)
             noise = self._noise()
-            how = resolve(
+            how, sharding = resolve(
                 self,
                 pool,
                 n_rows(X),
@@ -218,37 +250,141 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             check_learner(how.learner, points.points, self.classes_)
             check_student(self.student, seen, len(self.classes_))
             self._tell_memory(how)
-            released = release_labels(
-                self._records(X, y, points, how),
+            names, strategy = how.names, how.strategy
+            random = random_points(names, how.n_questions, rng)
+            asked = random if strategy is None else distinct_points(names)
+            opened = ask_teachers(
+                self._records(X, y, points, sharding),
                 points,
+                asked,
+                names,
+                Terms(
+                    how.mechanism,
+                    budget,
+                    self._ledger(budget),
+                    key=f"fit-{noise.bits(64):016x}",
+                    noise=noise,
+                    rule=self.noise_rule,
+                ),
                 learner=how.learner,
                 classes=self.classes_,
                 n_teachers=how.n_teachers,
                 n_questions=how.n_questions,
-                mechanism=how.mechanism,
                 neighbouring=how.neighbouring,
-                delta=budget.delta,
-                ledger=self._ledger(budget),
-                key=f"fit-{noise.bits(64):016x}",
-                noise=noise,
                 rng=rng,
-                names=how.names,
                 n_jobs=n_jobs,
                 progress=self.verbose,
             )
-            self._tell(how, released, secure=noise.secure)
-            self.released_ = votes_released(released, rows, self.classes_, self.privacy_)
-            self.student_: FittedStudent = fit_student(
-                self.student,
-                seen,
-                released,
-                len(self.classes_),
-                self.refusals,
-                rng,
-                represented=self._student_sees_representation(),
-            )
-            self._warn_of_little()
+            self._run = _Run(how, seen, rows, rng, noise.secure)
+            if strategy is None:
+                self._conclude(release_all(opened))
+            else:
+                self._asking = Asking(
+                    opened,
+                    how,
+                    pool,
+                    len(self.classes_),
+                    represented=self._student_sees_representation(),
+                    rng=rng,
+                    progress=self.verbose,
+                )
+                self._conclude(self._ask_on(self._asking))
         return self
+
+    def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
+        """Ask what is left of the planned questions, and train the student on all answers.
+
+        A strategy may stop before all planned questions are asked. The guarantee was fixed for all
+        of them, so asking the rest costs nothing further.
+
+        Parameters
+        ----------
+        n : int, optional
+            At most so many; by default all that are left.
+        query : name or Strategy, optional
+            Who chooses them; by default the strategy of the fit, or "diverse-margin" when that one
+            had no more questions.
+
+        Raises
+        ------
+        InvalidArgument
+            When nothing is left, or the votes are gone: a model that was saved, copied or sent
+            elsewhere left them behind.
+        """
+        check_is_fitted(self)
+        if n is not None:
+            _validate.positive_integer(n=n)
+        asking = self.__dict__.get("_asking")
+        if asking is None:
+            raise InvalidArgument(
+                "`keep_asking` has nothing left to ask: all planned questions were asked, or this "
+                "model was copied or loaded, and the teachers' votes stayed behind."
+            )
+        with _kept_unless_fitted(self):
+            self._conclude(self._ask_on(asking, self._released, query=query, n=n))
+        return self
+
+    def _ask_on(self, asking: Asking, before: Released | None = None, **how: Any) -> Released:
+        """Ask; when that fails on the way, what was released until then is kept and told."""
+        try:
+            return asking.release(before, **how)
+        except BaseException:
+            if asking.latest is not None and asking.latest.answers:
+                self._keep(asking.latest)
+            raise
+
+    def _keep(self, released: Released) -> None:
+        run = self._run
+        self._released = released
+        self._tell(run.how, released, secure=run.secure)
+        self.released_ = votes_released(released, run.rows, self.classes_, self.privacy_)
+
+    def _conclude(self, released: Released) -> None:
+        """Tell what was released, and train the student on it. Nothing private is used."""
+        self._keep(released)
+        asking = self.__dict__.get("_asking")
+        if asking is not None and asking.left(released) == 0:
+            del self._asking  # votes are kept no longer than there is a use for them
+        self.student_: FittedStudent = self._student_of(released)
+        self._warn_of_little()
+
+    def _student_of(self, released: Released) -> FittedStudent:
+        run = self._run
+        return fit_student(
+            self.student,
+            run.seen,
+            released,
+            len(self.classes_),
+            self.refusals,
+            run.rng,
+            represented=self._student_sees_representation(),
+        )
+
+    def learning_curve(self, X: Any = None, y: Any = None) -> LearningCurve:
+        """Return how the student grew from round to round.
+
+        Accuracy is not known privately. The curve shows how many of the labels that came next the
+        student of that moment had foreseen, and test accuracy only for labelled *public* points.
+
+        Parameters
+        ----------
+        X, y : points and labels, optional
+            Public, labelled, used for nothing else.
+        """
+        check_is_fitted(self)
+        if "_run" not in self.__dict__:
+            raise InvalidArgument(
+                "`learning_curve` needs the pool, which a model that was copied or loaded left "
+                "behind: call it on the model that was fitted."
+            )
+        run, test = self._run, None
+        if X is not None:
+            if y is None or n_rows(y) != n_rows(X):
+                raise InvalidArgument("`y` must hold one label for each point of `X`.")
+            place = {label: number for number, label in enumerate(self.classes_.tolist())}
+            labels = np.asarray(y).tolist()
+            test = self._points(X), np.array([place.get(label, -1) for label in labels])
+        return learning_curve(self._released, self._student_of, run.seen, test=test)
 
     def _tell_memory(self, how: Resolved) -> None:
         """Say, with the progress bar, how much memory training will need."""
@@ -273,7 +409,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _ledger(self, budget: Budget) -> Ledger:
         """The ledger to spend from: an account of this fit alone unless one was given."""
         if self.ledger is None:
-            return MemoryLedger(budget)
+            # Rounds whose noise is chosen on the way are plans of their own, and add up best so.
+            return MemoryLedger(budget, composition="basic" if self.noise_rule is None else "zcdp")
         if isinstance(self.ledger, LeftBehind):
             raise LedgerError(
                 "This estimator was pickled, and its ledger stayed behind. Give it one before "
@@ -362,10 +499,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         validate_data(self, X, reset=reset, skip_check_array=True)
         return X
 
-    def _records(self, X: Any, y: Any, points: PublicPool, how: Resolved) -> PrivateRecords:
+    def _records(self, X: Any, y: Any, points: PublicPool, sharding: Sharding) -> PrivateRecords:
         if self.representation_ is not None:
             X = RepresentedRows(X, self.representation_, points.points)
-        return PrivateRecords(X, y, n_rows(X), how.people, how.hash_key)
+        return PrivateRecords(X, y, n_rows(X), sharding.people, sharding.hash_key)
 
     def _represent(self, points: Any) -> Any:
         found = self.representation_
@@ -403,14 +540,15 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         spent = price(released.usage, delta=self.delta).epsilon if released.usage else 0.0
         self.resolved_params_ = how.chosen
         self.privacy_ = PrivacyStatement(
-            epsilon=released.plan.guarantee.epsilon,
-            delta=released.plan.guarantee.delta,
+            epsilon=released.guarantee.epsilon,
+            delta=released.guarantee.delta,
             spent_epsilon=spent,
             neighbouring=how.neighbouring,
             unit=how.unit,
             mechanism=how.mechanism.name,
-            accountant=released.plan.accountant,
+            accountant=released.accountant,
             questions=len(released.answers),
+            planned=released.planned,
             assumptions=how.assumptions,
             secure=secure,
         )
@@ -464,9 +602,23 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         that cannot be shared refuses.
         """
         state: dict[str, Any] = dict(super().__getstate__())
+        # Votes are private, and the pool is not the model's to hand on.
+        for name in ("_asking", "_run", "_released"):
+            state.pop(name, None)
         if "student_" in state and state["ledger"] is not None:
             state["ledger"] = LeftBehind()
         return state
+
+
+@dataclass(frozen=True, repr=False)
+class _Run:
+    """What a fit needs again when more is asked or its growth is shown. Public."""
+
+    how: Resolved
+    seen: Any
+    rows: NDArray[Any] | None
+    rng: np.random.Generator
+    secure: bool
 
 
 @contextmanager

@@ -3,14 +3,16 @@
     private records -> disjoint shards -> teachers -> votes
                                                        |  the only door: mechanism + ledger
     public points   -> questions ------------------> answers -> student
+                           ^---- chosen in rounds ------|
 
 Everything above the door is private. Below it there are only answers that were priced before they
-were drawn and recorded before they were returned.
+were drawn and recorded before they were returned; a student may look at them to choose what to ask
+next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,17 +21,20 @@ from numpy.typing import NDArray
 
 from tacit.datasets.records import PublicPool, take
 from tacit.errors import LedgerError
-from tacit.labeling import Labeler, question_keys
+from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
+from tacit.labeling.service import NoiseRule, check_rule, even_plan
 from tacit.mechanisms.base import VoteMechanism
+from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Neighbouring
+from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
 from tacit.report import PrivacyStatement
-from tacit.students.passive import released_labels
+from tacit.students.active.base import Strategy
+from tacit.students.active.rounds import NOTHING, Asked, ask_in_rounds
+from tacit.students.passive import known_variance, released_labels
 from tacit.teachers.partition import (
     IndexArray,
     equal_split,
@@ -59,13 +64,88 @@ class PrivateRecords:
 
 
 @dataclass(frozen=True)
+class Terms:
+    """How answers may leave: what releases them, within which budget, on which account.
+
+    ``rule`` chooses the noise of every round anew, within ``budget``; the mechanism then says only
+    what kind of answer is given.
+    """
+
+    mechanism: VoteMechanism
+    budget: Budget
+    ledger: Ledger
+    key: str
+    noise: NoiseSource
+    rule: NoiseRule | None = None
+
+    def check(self, planned: int, n_teachers: int) -> None:
+        """Refuse, before anything is trained, what the ledger would refuse afterwards."""
+        if not self.noise.secure and not self.ledger.allow_insecure:
+            raise LedgerError(INSECURE_REFUSED)
+        if self.rule is None:
+            plan = self.mechanism.plan(self.budget.delta, n_teachers=n_teachers)
+        else:
+            check_rule(self.ledger)
+            made = self.mechanism
+            plan = even_plan(self.budget, planned, made.n_classes, made.output, n_teachers)
+        self.ledger.check_plan(plan)
+
+    def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> LabellingService:
+        """Return the service that answers from these votes; its guarantee is reserved now."""
+        if self.rule is None:
+            labeler = Labeler(
+                self.mechanism,
+                self.ledger,
+                delta=self.budget.delta,
+                noise=self.noise,
+                n_teachers=votes.n_teachers,
+                key=self.key,
+            )
+            return PlannedService(votes, names, labeler)
+        return FilteredService(
+            votes,
+            names,
+            self.rule,
+            budget=self.budget,
+            planned=planned,
+            ledger=self.ledger,
+            noise=self.noise,
+            output=self.mechanism.output,
+            key=self.key,
+        )
+
+
+@dataclass(frozen=True)
+class OpenPool:
+    """The points of a pool that may be asked about, and the service that answers. Private.
+
+    ``positions`` are rows of the pool; the service counts from 0 along them.
+    """
+
+    positions: IndexArray
+    service: LabellingService
+
+    def __repr__(self) -> str:
+        return f"OpenPool(n_points={len(self.positions)}, votes=<private>)"
+
+
+@dataclass(frozen=True)
 class Released:
-    """Everything that left through the door, and which points of the pool it is about. Public."""
+    """Everything that left through the door, and which points of the pool it is about. Public.
+
+    ``planned`` is the number of questions the noise was fixed for, ``rounds`` says how many each
+    round had, and ``stopped`` why there are no more (see ``Asked``; "caller": no more were wanted).
+    """
 
     positions: IndexArray
     answers: Sequence[Answer]
-    plan: Plan
+    guarantee: Budget
+    accountant: str
+    output: Output
     usage: dict[Event, int]
+    planned: int
+    rounds: tuple[int, ...]
+    stopped: str
 
 
 @dataclass(frozen=True)
@@ -75,24 +155,28 @@ class ReleasedVotes:
     Parameters
     ----------
     positions : array of int
-        Rows of ``X_public`` (of ``X`` when the records' own features were the pool).
+        Rows of ``X_public`` (of ``X`` when the records' own features were the pool), in the order
+        in which they were asked about.
     labels : array of int
         Index in ``classes`` of every released label (for shares: of the largest); -1 if refused.
     shares : array of shape (n_answers, n_classes), or None
         Noisy shares of the vote, when those were released.
-    variance : float
-        Known variance of every share; 0 for labels.
+    variance : float, or array of length n_answers
+        Known variance of every share; one per answer where a rule chose the noise; 0 for labels.
     classes : array
     privacy : PrivacyStatement
         The guarantee of this release.
+    rounds : tuple of int
+        How many questions each round had.
     """
 
     positions: IndexArray
     labels: NDArray[np.int64]
     shares: NDArray[np.float64] | None
-    variance: float
+    variance: float | NDArray[np.float64]
     classes: NDArray[Any]
     privacy: PrivacyStatement
+    rounds: tuple[int, ...] = ()
 
 
 def votes_released(
@@ -100,49 +184,54 @@ def votes_released(
 ) -> ReleasedVotes:
     """Return what was released; ``rows`` says which rows of the records are the pool, if any."""
     answers = released.answers
-    shares = released.plan.output is Output.SHARE and len(answers) > 0
+    shares = released.output is Output.SHARE and len(answers) > 0
     return ReleasedVotes(
         positions=released.positions if rows is None else rows[released.positions],
         labels=released_labels(answers),
         shares=np.array([answer.share for answer in answers]) if shares else None,
-        variance=answers[0].variance if shares else 0.0,
+        variance=known_variance(answers) if shares else 0.0,
         classes=classes,
         privacy=privacy,
+        rounds=released.rounds,
     )
 
 
-def release_labels(
+def ask_teachers(
     records: PrivateRecords,
     pool: PublicPool,
+    asked: IndexArray,
+    names: Sequence[bytes],
+    terms: Terms,
     *,
     learner: Any,
     classes: NDArray[Any],
     n_teachers: int,
     n_questions: int,
-    mechanism: VoteMechanism,
     neighbouring: Neighbouring,
-    delta: float,
-    ledger: Ledger,
-    key: str,
-    noise: NoiseSource,
     rng: np.random.Generator,
-    names: Sequence[bytes] | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
-) -> Released:
-    """Train teachers on disjoint shards and release their votes on points of the pool.
+) -> OpenPool:
+    """Train teachers on disjoint shards and let them vote on points of the pool.
+
+    Parameters
+    ----------
+    asked : array of positions
+        Which points of the pool may be asked about: all different.
+    names : sequence of bytes
+        The public names of all points of the pool (``question_keys``).
+    n_questions : int
+        How many of them will be asked at most.
 
     Privacy
     -------
     Neighbours: as ``neighbouring`` says; one record (or person) reaches one shard, one teacher and
-    at most one vote of every question. Price: the mechanism's plan, which is fixed, and refused
+    at most one vote of every question. Price: what ``terms`` say, which is fixed, and refused
     when it does not fit the ledger, before anything is trained. It is reserved once the teachers
-    have voted, before any noise is drawn: training that was interrupted has cost nothing.
-
-    ``names`` are the public names of the points (``question_keys``) where they are known already.
+    have voted, before any noise is drawn: training that was interrupted has cost nothing. Nothing
+    is released here.
     """
-    asked, questions = _choose(names or question_keys(pool.points), n_questions, rng)
-    _check_affordable(ledger, mechanism.plan(delta, n_teachers=n_teachers), noise)
+    terms.check(n_questions, n_teachers)
     shards = split(records, n_teachers, neighbouring, rng)
     votes = train_and_count(
         learner,
@@ -155,11 +244,108 @@ def release_labels(
         n_jobs=n_jobs,
         progress=progress,
     )
-    labeler = Labeler(mechanism, ledger, delta=delta, noise=noise, n_teachers=n_teachers, key=key)
-    answers = labeler.ask(votes, questions)
+    return OpenPool(asked, terms.open(votes, [names[place] for place in asked], n_questions))
+
+
+def release_all(pool: OpenPool) -> Released:
+    """Ask about every point at once: PATE-PSQ, [LZCW21] Algorithm 3."""
+    answers = pool.service.ask(np.arange(len(pool.positions)))
     # A run that stopped on the way (sparse vector) has answered the first questions.
-    reached = asked[: len(answers)]
-    return Released(reached, answers, labeler.plan, ledger.usage(labeler.plan_id))
+    reached = len(answers)
+    why = "budget" if reached == len(pool.positions) else "service"
+    return _released(pool, pool.positions[:reached], answers, len(pool.positions), (reached,), why)
+
+
+def release_in_rounds(
+    pool: OpenPool,
+    strategy: Strategy,
+    coordinates: Any,
+    n_questions: int,
+    rng: np.random.Generator,
+    *,
+    planned: int,
+    n_rounds: int,
+    n_classes: int,
+    before: Released | None = None,
+    after_round: Callable[[Released], None] | None = None,
+) -> Released:
+    """Let a student choose what to ask: PATE-ASQ, [LZCW21] Algorithm 5.
+
+    Parameters
+    ----------
+    strategy : Strategy
+        Sees ``coordinates`` (one row per point of the open pool), what was asked and the labels
+        that were released. Never the service.
+    n_questions, planned : int
+        How many are asked in all by the end of this call, and how many the noise was fixed for.
+    before : Released, optional
+        What was asked earlier; the run goes on from there.
+    after_round : callable, optional
+        Called with everything released so far.
+
+    Privacy
+    -------
+    Which question is asked next is post-processing of released answers; the price of
+    ``planned`` answers was fixed before the first (``docs/proofs/active.md``).
+    """
+    answers: list[Answer] = [] if before is None else list(before.answers)
+    start = NOTHING if before is None else _asked(pool, before)
+
+    def ask(positions: IndexArray) -> NDArray[np.int64]:
+        given = pool.service.ask(positions)
+        answers.extend(given)
+        return released_labels(given)
+
+    def so_far(asked: Asked, why: str) -> Released:
+        where = pool.positions[asked.positions]
+        return _released(pool, where, list(answers), planned, asked.rounds, why)
+
+    def told(asked: Asked) -> None:
+        if after_round is not None:
+            after_round(so_far(asked, "caller"))
+
+    found = ask_in_rounds(
+        strategy,
+        coordinates,
+        ask,
+        n_questions,
+        rng,
+        n_rounds=n_rounds,
+        n_classes=n_classes,
+        start=start,
+        after_round=told,
+    )
+    unfinished = found.stopped == "budget" and n_questions < planned
+    return so_far(found, "caller" if unfinished else found.stopped)
+
+
+def _asked(pool: OpenPool, before: Released) -> Asked:
+    """Return an earlier release in the numbering of the open pool."""
+    place = {int(position): number for number, position in enumerate(pool.positions)}
+    positions = np.array([place[int(p)] for p in before.positions], dtype=np.intp)
+    return Asked(positions, released_labels(before.answers), before.rounds, before.stopped)
+
+
+def _released(
+    pool: OpenPool,
+    positions: IndexArray,
+    answers: Sequence[Answer],
+    planned: int,
+    rounds: tuple[int, ...],
+    stopped: str,
+) -> Released:
+    service = pool.service
+    return Released(
+        positions,
+        answers,
+        service.guarantee,
+        service.accountant,
+        service.output,
+        service.usage(),
+        planned,
+        rounds,
+        stopped,
+    )
 
 
 def split(
@@ -173,24 +359,15 @@ def split(
     return equal_split(records.n_records, n_teachers, rng, groups=records.people)
 
 
-def _check_affordable(ledger: Ledger, plan: Plan, noise: NoiseSource) -> None:
-    """Refuse, before anything is trained, what the ledger would refuse afterwards."""
-    if not noise.secure and not ledger.allow_insecure:
-        raise LedgerError(INSECURE_REFUSED)
-    ledger.check_plan(plan)
-
-
 def distinct_points(names: Sequence[bytes]) -> IndexArray:
     """Return where each name occurs first: equal points are one question."""
     first = {name: position for position, name in reversed(list(enumerate(names)))}
     return np.array(sorted(first.values()), dtype=np.intp)
 
 
-def _choose(
-    names: Sequence[bytes], n_questions: int, rng: np.random.Generator
-) -> tuple[IndexArray, list[bytes]]:
-    """Return positions of distinct points at random, with their names."""
+def random_points(names: Sequence[bytes], n_questions: int, rng: np.random.Generator) -> IndexArray:
+    """Return positions of distinct points, chosen at random where there are more."""
     distinct = distinct_points(names)
     if n_questions < len(distinct):
         distinct = np.sort(rng.choice(distinct, n_questions, replace=False))
-    return distinct, [names[position] for position in distinct]
+    return distinct

@@ -95,7 +95,7 @@ def test_a_late_failure_keeps_what_was_released(make, task):
 
 
 def test_released_shares_come_with_their_variance(make, task):
-    released = make().fit(task.X, task.y, X_public=task.pool).released_
+    released = make(query=None).fit(task.X, task.y, X_public=task.pool).released_
     assert released.shares.shape == (60, 2) and released.variance > 0
     assert np.array_equal(released.positions, np.arange(60))
 

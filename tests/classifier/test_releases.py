@@ -116,8 +116,8 @@ def test_shares_carry_more_than_labels(make, task):
     labels = make(release="label", n_queries=60).fit(task.X, task.y, X_public=task.pool)
     assert shares.resolved_params_["release"] == "share"
     assert labels.resolved_params_["release"] == "label"
-    # The same votes are asked for, at the same price.
-    assert shares.privacy_.epsilon == pytest.approx(labels.privacy_.epsilon)
+    # Both use up the budget; a bit alone needs less noise for it.
+    assert shares.privacy_.epsilon == pytest.approx(labels.privacy_.epsilon, rel=1e-4)
     assert shares.score(task.X, task.y) > 0.8
 
 
@@ -249,7 +249,8 @@ def test_resolved_settings_name_every_choice(make, task):
     chosen = clf.resolved_params_
     assert {"n_teachers", "n_queries", "mechanism", "release", "representation"} <= set(chosen)
     assert "auto" not in {str(value) for value in chosen.values()}
-    assert chosen["n_queries"] == 60 and chosen["release"] == "share"
+    assert chosen["n_queries"] == 50 and chosen["release"] == "share"
+    assert chosen["query"].startswith("DiverseMargin")
     assert chosen["representation"].startswith("PoolRepresentation")
 
 

@@ -63,7 +63,7 @@ def test_it_says_from_whom_how_well_and_what_it_does_not_promise():
 
 
 def test_what_was_used_is_not_called_a_guarantee():
-    assert "That is a reading; the guarantee is the one above" in text()
+    assert "That is a reading, not a guarantee" in text()
 
 
 @pytest.mark.parametrize("epsilon", [800.0, 1e6])

@@ -2,5 +2,13 @@
 
 from tacit.labeling.labeler import Labeler
 from tacit.labeling.question import question_key, question_keys
+from tacit.labeling.service import FilteredService, LabellingService, PlannedService
 
-__all__ = ["Labeler", "question_key", "question_keys"]
+__all__ = [
+    "FilteredService",
+    "Labeler",
+    "LabellingService",
+    "PlannedService",
+    "question_key",
+    "question_keys",
+]

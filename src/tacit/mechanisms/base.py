@@ -26,6 +26,8 @@ from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import Price, price
 
+_LEAST_EPSILON = 1e-12
+
 
 class Mechanism(ABC):
     """Public settings of a release, and the most a whole run of it can cost."""
@@ -58,7 +60,8 @@ class Mechanism(ABC):
         return Plan(
             mechanism=self.name,
             events=self.planned_events(),
-            guarantee=Budget(cost.epsilon, delta),
+            # At a large delta little noise needs no epsilon at all; a budget has to have one.
+            guarantee=Budget(max(cost.epsilon, _LEAST_EPSILON), delta),
             accountant=cost.accountant,
             output=self.output,
             width=width,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tacit import _validate
 from tacit.errors import InvalidArgument
@@ -17,7 +18,7 @@ from tacit.privacy.accountant import (
     checked_tally,
     failure,
 )
-from tacit.privacy.events import GaussianLabel
+from tacit.privacy.events import Event, GaussianLabel
 from tacit.privacy.pld import LossAccountant
 from tacit.privacy.rdp import RenyiAccountant
 
@@ -56,7 +57,13 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     True
     """
     _validate.fraction(delta=delta)
-    tally = checked_tally(tally)
+    # A service prices the same plan again and again.
+    return _price(tuple(checked_tally(tally).items()), float(delta), bool(thorough))
+
+
+@lru_cache(maxsize=256)
+def _price(events: tuple[tuple[Event, int], ...], delta: float, thorough: bool) -> Price:
+    tally = dict(events)
     quick: list[Accountant] = [
         BasicAccountant(),
         PureAccountant(),

@@ -31,5 +31,7 @@ def run_report(
         refused=labels.count(None),
         released={str(name): counted[index] for index, name in enumerate(classes)},
         settings=settings,
+        rounds=tuple(released.rounds),
+        stopped=released.stopped,
         versions={"tacit": tacit_version, **{name: version(name) for name in _PACKAGES}},
     )

@@ -13,6 +13,14 @@ from tacit.report.statement import PrivacyStatement
 
 FORMAT_VERSION = 1
 
+_ENDED = {
+    "budget": "all planned questions were asked",
+    "pool": "no point of the pool was left",
+    "strategy": "the strategy had no more questions",
+    "service": "the mechanism stopped",
+    "caller": "the caller wanted no more for now",
+}
+
 
 @dataclass(frozen=True, slots=True)
 class RunReport:
@@ -28,6 +36,11 @@ class RunReport:
         Every setting in force, "auto" resolved.
     versions : mapping
         Of the packages that matter.
+    rounds : tuple of int
+        How many questions each round had.
+    stopped : str
+        Why there were no more: "budget" (all planned were asked), "pool", "strategy", "service"
+        (the mechanism stopped) or "caller".
     """
 
     statement: PrivacyStatement
@@ -37,6 +50,8 @@ class RunReport:
     released: Mapping[str, int]
     settings: Mapping[str, Any]
     versions: Mapping[str, str] = field(default_factory=dict)
+    rounds: tuple[int, ...] = ()
+    stopped: str = "budget"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain fields."""
@@ -49,6 +64,8 @@ class RunReport:
             "released": dict(self.released),
             "settings": dict(self.settings),
             "versions": dict(self.versions),
+            "rounds": list(self.rounds),
+            "stopped": self.stopped,
         }
 
     def to_json(self) -> str:
@@ -71,6 +88,7 @@ class RunReport:
                 f"`text` must be a report in format {FORMAT_VERSION}, got format {found!r}."
             )
         statement = PrivacyStatement.from_dict(fields.pop("statement"))
+        fields["rounds"] = tuple(fields.get("rounds", ()))
         return cls(statement=statement, **fields)
 
     def __str__(self) -> str:
@@ -79,8 +97,14 @@ class RunReport:
         return (
             f"{self.statement}\n\nReleased\n"
             f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
+            f"{self._rounds()}"
             f"    By class: {shares}.\n\nSettings\n{settings}"
         )
+
+    def _rounds(self) -> str:
+        if len(self.rounds) < 2:
+            return ""
+        return f"    {len(self.rounds)} rounds, ended by: {_ENDED.get(self.stopped, '?')}.\n"
 
     def _repr_html_(self) -> str:
         return f"{self.statement._repr_html_()}<pre>{html.escape(str(self))}</pre>"

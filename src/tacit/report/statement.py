@@ -79,6 +79,8 @@ class PrivacyStatement:
         What the guarantee rests on besides the proof.
     secure : bool
         Whether all noise came from the operating system's secure source.
+    planned : int, optional
+        How many questions the noise was fixed for; those not asked are left for later.
 
     Examples
     --------
@@ -101,6 +103,7 @@ class PrivacyStatement:
     questions: int
     assumptions: tuple[str, ...]
     secure: bool
+    planned: int | None = None
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the statement as headed paragraphs."""
@@ -115,12 +118,7 @@ class PrivacyStatement:
             ),
             ("How well", self._how_well(words)),
             ("How it is known", f"{self.mechanism}, priced by {self.accountant}."),
-            (
-                "Used",
-                f"The answers given would have cost epsilon {self.spent_epsilon:.6g} had exactly "
-                "they been planned. That is a reading; the guarantee is the one above, fixed "
-                "beforehand.",
-            ),
+            ("Budget and spent", self._budget_and_spent()),
             (
                 "What is not promised",
                 "That nothing can be concluded about a person from what the data as a whole "
@@ -133,6 +131,22 @@ class PrivacyStatement:
         if not self.secure:
             rows.insert(0, ("INSECURE", "The noise came from a test source: NO guarantee holds."))
         return rows
+
+    def _budget_and_spent(self) -> str:
+        budget, delta = rounded_up(self.epsilon, 6), rounded_up(self.delta, 3)
+        spent = rounded_up(self.spent_epsilon, 6)
+        words = (
+            f"Budget: epsilon {budget} at delta {delta}, fixed before the first question; this is "
+            "the guarantee, whatever was asked and whenever it stopped. Spent: the answers given "
+            f"would have cost epsilon {spent} had exactly they been planned. That is a reading, "
+            "not a guarantee, because when to stop may depend on the answers."
+        )
+        if self.planned is not None and self.planned > self.questions:
+            words += (
+                f" {self.planned - self.questions} of {self.planned} planned questions were not "
+                "asked; asking them later is already paid for."
+            )
+        return words
 
     def _how_well(self, words: dict[str, str]) -> str:
         if self.epsilon < _LARGEST_EXPONENT:

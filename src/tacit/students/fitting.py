@@ -16,7 +16,7 @@ from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import InvalidArgument
 from tacit.privacy.answer import Output
 from tacit.students.noise_aware import NoiseAwareStudent
-from tacit.students.passive import UNLABELLED, fit_on_labels, released_labels
+from tacit.students.passive import UNLABELLED, fit_on_labels, known_variance, released_labels
 from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
 from tacit.teachers.quiet import Quiet
 
@@ -133,7 +133,7 @@ def fit_student(
     """
     answers = released.answers
     asked = take(pool, released.positions)
-    if released.plan.output is Output.SHARE and student is None:
+    if released.output is Output.SHARE and student is None and len(answers):
         return FittedStudent(_on_shares(pool, asked, answers, n_classes, represented), n_classes)
     labels = released_labels(answers)
     if _validate.one_of(("unlabelled", "random"), refusals=refusals) == "random":
@@ -154,7 +154,7 @@ def _on_shares(pool: Any, asked: Any, answers: Any, n_classes: int, represented:
     model = NoiseAwareStudent().fit_shares(
         coordinates.transform(asked),
         np.array([answer.share for answer in answers]),
-        variance=answers[0].variance,
+        variance=known_variance(answers),
         classes=np.arange(n_classes),
     )
     return make_pipeline(coordinates, model)

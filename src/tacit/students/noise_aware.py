@@ -8,12 +8,15 @@ variance is chosen by the evidence. Everything it sees is public.
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
 from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
@@ -30,6 +33,10 @@ agree by four to one are nothing unusual, unanimity everywhere is.
 """
 
 _INTERCEPT_VARIANCE = 10.0
+
+_LABEL_VARIANCE = 16 / 3
+"""Prior variance for plain labels. On splits of public benchmark data set aside for this choice it
+was within a tenth of a point of choosing among four by cross-validation."""
 
 _AS_GOOD = 5.0
 """Evidences this close (in nats) are called equal, and the strongest prior among them is taken.
@@ -75,13 +82,33 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.prior_variance = prior_variance
 
     def fit(self, X: Any, y: ArrayLike) -> Self:
-        """Fit on plain labels: every label is a share of one, with the smallest variance."""
-        classes, index = np.unique(np.asarray(y), return_inverse=True)
+        """Fit on plain labels: logistic regression with a Gaussian prior.
+
+        A label says nothing about its own noise, so there is no evidence to weigh: unless a
+        ``prior_variance`` is given it is 16/3, a penalty of 3 on features of mean length four.
+        """
+        points, classes = np.asarray(X, dtype=np.float64), np.unique(np.asarray(y))
         if len(classes) < 2:
             raise InvalidArgument("`y` must hold at least two classes, got one.")
-        return self.fit_shares(X, np.eye(len(classes))[index], variance=0.05, classes=classes)
+        given = self.prior_variance
+        prior = _LABEL_VARIANCE if given == "evidence" else _validate.positive(prior_variance=given)
+        length = _mean_length(points)
+        model = LogisticRegression(C=prior, max_iter=1000)
+        with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
+            # What is left to gain after a thousand steps is below the noise in the labels.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.fit(points / length, np.asarray(y))
+        two = len(classes) == 2
+        self.classes_, self.n_features_in_ = classes, points.shape[1]
+        weights, intercept = model.coef_ / length, model.intercept_
+        self.coef_ = np.vstack([-weights, weights]) / 2 if two else weights
+        self.intercept_ = np.concatenate([-intercept, intercept]) / 2 if two else intercept
+        self.prior_variance_ = float(prior)
+        return self
 
-    def fit_shares(self, X: Any, shares: ArrayLike, *, variance: float, classes: ArrayLike) -> Self:
+    def fit_shares(
+        self, X: Any, shares: ArrayLike, *, variance: ArrayLike, classes: ArrayLike
+    ) -> Self:
         """Fit on released shares.
 
         Parameters
@@ -90,8 +117,8 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Public points.
         shares : array of shape (n_points, n_classes)
             Released shares of the vote: noisy, so they may leave [0, 1].
-        variance : float
-            Known variance of the noise on each share.
+        variance : float, or array of length n_points
+            Known variance of the noise on each share; one per point where they differ.
         classes : array of length n_classes
         """
         points = np.asarray(X, dtype=np.float64)
@@ -102,14 +129,14 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 f"`shares` must have shape {(len(points), len(self.classes_))}, "
                 f"got {targets.shape}."
             )
-        variance = max(_validate.non_negative(variance=variance), 1e-4)
+        precision = 1 / _variances(variance, len(points))
         self.n_features_in_ = points.shape[1]
-        length = float(np.sqrt((points**2).sum(axis=1)).mean()) or 1.0
+        length = _mean_length(points)
         features = np.column_stack([points / length, np.ones(len(points))])
         fit = _two_classes if len(self.classes_) == 2 else _many_classes
         # The matrices are small: threads of the linear algebra library would wait for each other.
         with threadpool_limits(1, user_api="blas"):
-            weights, self.prior_variance_ = fit(features, targets, variance, self._candidates())
+            weights, self.prior_variance_ = fit(features, targets, precision, self._candidates())
         self.coef_ = weights[:, :-1] / length
         self.intercept_ = weights[:, -1]
         return self
@@ -142,6 +169,22 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return found
 
 
+def _mean_length(points: FloatArray) -> float:
+    return float(np.sqrt((points**2).sum(axis=1)).mean()) or 1.0
+
+
+def _variances(variance: ArrayLike, n_points: int) -> FloatArray:
+    given = np.asarray(variance, dtype=np.float64)
+    if given.shape not in ((), (n_points,)):
+        raise InvalidArgument(
+            f"`variance` must be a number or one for each of {n_points} points, got shape "
+            f"{given.shape}."
+        )
+    if not np.isfinite(given).all() or (given < 0).any():
+        raise InvalidArgument("`variance` must be finite and not negative.")
+    return np.broadcast_to(np.maximum(given, 1e-4), (n_points,))
+
+
 _Fit = tuple[float, FloatArray, float]
 """Evidence, weights, prior variance."""
 
@@ -159,22 +202,25 @@ def _prior_precision(n_features: int, variance: float) -> FloatArray:
 
 
 def _two_classes(
-    features: FloatArray, shares: FloatArray, variance: float, candidates: FloatArray
+    features: FloatArray, shares: FloatArray, weigh: FloatArray, candidates: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Damped Gauss-Newton for each prior variance, warm-started; keep the best evidence."""
+    """Damped Gauss-Newton for each prior variance, warm-started; keep the best evidence.
+
+    ``weigh`` is one over the known variance of every point's share.
+    """
     # Both columns carry the same information when noise is on one count (their sum is one), and
     # twice the information when it is on both: then half the difference has half the variance.
     difference = (shares[:, 1] - shares[:, 0] + 1) / 2
     independent = not np.allclose(shares.sum(axis=1), 1.0, atol=1e-9)
-    noise = variance / 2 if independent else variance
+    weigh = 2 * weigh if independent else weigh
     weights = np.zeros(features.shape[1])
     start = float(np.clip(difference.mean(), 0.02, 0.98))
     weights[-1] = special.logit(start)
     fits: list[_Fit] = []
     for prior in candidates:
         precision = _prior_precision(features.shape[1], prior)
-        weights, loss = _gauss_newton(features, difference, noise, precision, weights)
-        evidence = -loss - 0.5 * _log_det(features, weights, noise, precision)
+        weights, loss = _gauss_newton(features, difference, weigh, precision, weights)
+        evidence = -loss - 0.5 * _log_det(features, weights, weigh, precision)
         evidence += 0.5 * float(np.log(precision).sum())
         fits.append((evidence, weights, float(prior)))
     _, weights, prior = _chosen(fits)
@@ -184,20 +230,20 @@ def _two_classes(
 def _gauss_newton(
     features: FloatArray,
     target: FloatArray,
-    variance: float,
+    weigh: FloatArray,
     precision: FloatArray,
     weights: FloatArray,
 ) -> tuple[FloatArray, float]:
     def loss(w: FloatArray) -> float:
         miss = target - special.expit(features @ w)
-        return float(miss @ miss / (2 * variance) + precision @ w**2 / 2)
+        return float(weigh @ miss**2 + precision @ w**2) / 2
 
     damping, current = 1e-3, loss(weights)
     for _ in range(80):
         p = special.expit(features @ weights)
         slope = features * (p * (1 - p))[:, None]
-        curvature = slope.T @ slope / variance + np.diag(precision)
-        gradient = -slope.T @ (target - p) / variance + precision * weights
+        curvature = slope.T @ (slope * weigh[:, None]) + np.diag(precision)
+        gradient = -slope.T @ (weigh * (target - p)) + precision * weights
         for _ in range(12):
             step = np.linalg.solve(curvature + damping * np.diag(curvature.diagonal()), gradient)
             trial = loss(weights - step)
@@ -214,15 +260,16 @@ def _gauss_newton(
 
 
 def _log_det(
-    features: FloatArray, weights: FloatArray, variance: float, precision: FloatArray
+    features: FloatArray, weights: FloatArray, weigh: FloatArray, precision: FloatArray
 ) -> float:
     p = special.expit(features @ weights)
     slope = features * (p * (1 - p))[:, None]
-    return float(np.linalg.slogdet(slope.T @ slope / variance + np.diag(precision))[1])
+    curvature = slope.T @ (slope * weigh[:, None]) + np.diag(precision)
+    return float(np.linalg.slogdet(curvature)[1])
 
 
 def _many_classes(
-    features: FloatArray, shares: FloatArray, variance: float, candidates: FloatArray
+    features: FloatArray, shares: FloatArray, weigh: FloatArray, candidates: FloatArray
 ) -> tuple[FloatArray, float]:
     """L-BFGS on softmax scores; the evidence uses one curvature block per class."""
     n_classes = shares.shape[1]
@@ -231,12 +278,12 @@ def _many_classes(
     fits: list[_Fit] = []
     for prior in candidates:
         precision = _prior_precision(features.shape[1], prior)
-        weights, loss = _softmax_fit(features, shares, variance, precision, weights)
+        weights, loss = _softmax_fit(features, shares, weigh, precision, weights)
         p = special.softmax(features @ weights.T, axis=1)
         evidence = -loss + 0.5 * n_classes * float(np.log(precision).sum())
         for c in range(n_classes):
             slope = features * (p[:, c] * (1 - p[:, c]))[:, None]
-            block = slope.T @ slope / variance + np.diag(precision)
+            block = slope.T @ (slope * weigh[:, None]) + np.diag(precision)
             evidence -= 0.5 * float(np.linalg.slogdet(block)[1])
         fits.append((evidence, weights, float(prior)))
     _, weights, prior = _chosen(fits)
@@ -246,7 +293,7 @@ def _many_classes(
 def _softmax_fit(
     features: FloatArray,
     shares: FloatArray,
-    variance: float,
+    weigh: FloatArray,
     precision: FloatArray,
     weights: FloatArray,
 ) -> tuple[FloatArray, float]:
@@ -257,8 +304,8 @@ def _softmax_fit(
         p = special.softmax(features @ w.T, axis=1)
         miss = p - shares
         inner = p * (miss - (miss * p).sum(axis=1, keepdims=True))
-        value = float((miss**2).sum() / (2 * variance) + (precision * w**2).sum() / 2)
-        gradient = inner.T @ features / variance + precision * w
+        value = float(weigh @ (miss**2).sum(axis=1) + (precision * w**2).sum()) / 2
+        gradient = inner.T @ (features * weigh[:, None]) + precision * w
         return value, gradient.ravel()
 
     found = optimize.minimize(

@@ -24,6 +24,12 @@ def released_labels(answers: Sequence[Answer]) -> NDArray[np.int64]:
     )
 
 
+def known_variance(answers: Sequence[Answer]) -> float | NDArray[np.float64]:
+    """Return the variance of released shares: one number, or one per answer where they differ."""
+    each = np.array([answer.variance for answer in answers])
+    return float(each[0]) if (each == each[0]).all() else each
+
+
 def fit_on_labels(student: Any, points: Any, labels: NDArray[np.int64]) -> Any:
     """Return a fresh copy of ``student`` fitted on released labels (class indices).
 

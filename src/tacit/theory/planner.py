@@ -42,12 +42,14 @@ def teachers_for(n_records: int, epsilon: float) -> int:
     return max(1, min(n_records // 2, most))
 
 
-def questions_for(n_points: int, *, shares: bool) -> int:
+def questions_for(n_points: int, *, shares: bool, chosen: bool = False, n_classes: int = 2) -> int:
     """Return how many points of the pool to ask about.
 
-    Shares: all of them (to ten thousand): noise grows with the square root of the number of
-    questions, so a student that averages loses nothing by asking more. Labels: 30%, at least 50,
-    because a label keeps only the sign of what was paid for [LZCW21, Remarks 6 and 12].
+    Shares of random points: all of them (to ten thousand): noise grows with the square root of the
+    number of questions, so a student that averages loses nothing by asking more. Labels, and
+    questions that a student chooses: 30%, at least 25 for every class. A label keeps only the sign
+    of what was paid for [LZCW21, Remarks 6 and 12], and the points a student does not choose would
+    tell it little.
 
     Examples
     --------
@@ -55,9 +57,9 @@ def questions_for(n_points: int, *, shares: bool) -> int:
     (1000, 300)
     """
     _validate.positive_integer(n_points=n_points)
-    if shares:
+    if shares and not chosen:
         return min(n_points, _LARGEST_ASK)
-    return min(n_points, _LARGEST_ASK, max(50, math.ceil(0.3 * n_points)))
+    return min(n_points, _LARGEST_ASK, max(25 * n_classes, math.ceil(0.3 * n_points)))
 
 
 def pool_part(n_records: int) -> int:

@@ -27,8 +27,12 @@ class Strategy(Protocol):
     """Chooses what to ask next.
 
     A strategy may carry ``max_classes``, the most classes it can tell apart; without it any number
-    is assumed. It keeps no state between calls: ``asked`` and ``labels`` say all there is to know,
-    so a run can be stopped and taken up again, and one object serves many runs.
+    is assumed. Points come in the coordinates of ``PoolRepresentation``, on one scale;
+    ``coordinates = "given"`` asks for the numbers as they are. A strategy that knows the pool row
+    by row has a method ``restricted(positions)``, because equal points are one question: it returns
+    the strategy for the rows that are left. It keeps no state between calls: ``asked`` and
+    ``labels`` say all there is to know, so a run can be stopped and taken up again, and one object
+    serves many runs.
     """
 
     def select(

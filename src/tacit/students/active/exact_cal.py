@@ -81,6 +81,17 @@ class ExactCAL:
         n_hypotheses, n_points = self.predictions.shape
         return f"ExactCAL(<{n_hypotheses} hypotheses on {n_points} points>)"
 
+    def restricted(self, positions: IndexArray) -> ExactCAL:
+        """Return the same for some points of the pool, in this order."""
+        return ExactCAL(
+            self.predictions[:, positions],
+            vc_dimension=self.vc_dimension,
+            c=self.c,
+            theta=self.theta,
+            gamma=self.gamma,
+            seed=self.seed,
+        )
+
     def select(
         self,
         X_pool: Any,

@@ -76,6 +76,7 @@ class YanDBAL:
     seed: int = 0
 
     max_classes: ClassVar[int] = 2
+    coordinates: ClassVar[str] = "given"
 
     def select(
         self,
