@@ -1,0 +1,310 @@
+"""Is it worth choosing the questions? Passive, random and every strategy at equal epsilon.
+
+Data: mushrooms, a9a, 20 newsgroups as two classes (``rec.*`` and ``misc.forsale`` against the
+rest), and generated records (linear log-odds in 10 features, 100,000 records). For each split,
+drawn by ``numpy.random.default_rng(seed).permutation``, the first 80% are private, the next 2% the
+public pool, the rest the test set. delta is one over the number of private records; neighbours:
+one record replaced. Teachers, representation and students are the classifier's defaults. The
+teachers of a split are trained once; each variant draws its own secure noise.
+
+    python experiments/active_students/run.py --splits 400:420 --jobs 16
+
+Look for: ``DiverseMargin`` against random questions of the same number (paired), and against hard
+labels of the whole pool. Rows go to ``results/active_students.jsonl`` as they come; a second run
+goes on where the first stopped. The summary goes to ``results/active_students.json``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from tacit._represented import RepresentedRows
+from tacit.datasets import load_a9a, load_mushrooms, load_newsgroups
+from tacit.datasets.records import take
+from tacit.datasets.representation import PoolRepresentation
+from tacit.datasets.synthetic import LogisticModel
+from tacit.labeling import question_keys
+from tacit.mechanisms import GaussianVote
+from tacit.mechanisms.counts import VoteCounts
+from tacit.pipeline import (
+    OpenPool,
+    Released,
+    Terms,
+    distinct_points,
+    release_all,
+    release_in_rounds,
+)
+from tacit.privacy.answer import Output
+from tacit.privacy.budget import Budget
+from tacit.privacy.calibrate import Calibration
+from tacit.privacy.ledger import MemoryLedger
+from tacit.privacy.noise import SecureNoise
+from tacit.students.active import ExactCAL
+from tacit.students.active.named import STRATEGIES
+from tacit.students.fitting import fit_student
+from tacit.teachers import equal_split
+from tacit.teachers.train import train_and_count
+from tacit.theory.planner import questions_for, teachers_for
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+from _record import RESULTS, write
+
+EPSILONS = (0.5, 1.0, 2.0)
+ROWS = RESULTS / "active_students.jsonl"
+Data = tuple[Any, Any]
+
+
+def mushrooms() -> Data:
+    data = load_mushrooms()
+    return data.X, (data.y == 2).astype(int)
+
+
+def a9a() -> Data:
+    data = load_a9a()
+    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
+    return X, (np.concatenate([data.train.y, data.test.y]) > 0).astype(int)
+
+
+def newsgroups() -> Data:
+    data = load_newsgroups()
+    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
+    X.data = 1 + np.log(X.data)  # a fixed function of each record alone
+    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
+    y = np.concatenate([data.train.y, data.test.y])
+    X = (sparse.diags(1 / np.maximum(norms, 1e-12)) @ X).tocsr()
+    return X, ((y >= 6) & (y <= 10)).astype(int)
+
+
+def generated() -> Data:
+    rng = np.random.default_rng(5)
+    return LogisticModel(10, 4.0, rng=rng).draw(100_000, rng)
+
+
+DATA: dict[str, Callable[[], Data]] = {
+    "mushrooms": mushrooms,
+    "a9a": a9a,
+    "newsgroups-2": newsgroups,
+    "generated": generated,
+}
+
+
+def stumps(points: Any) -> ExactCAL:
+    """Return the exact strategy over stumps: each column above its mean, and the reverse."""
+    table = points.toarray() if sparse.issparse(points) else np.asarray(points)
+    busy = np.argsort(-(table != 0).sum(axis=0), kind="stable")[:1000]
+    above = (table[:, busy] > table[:, busy].mean(axis=0)).T
+    classes = np.unique(np.vstack([above, ~above]), axis=0)
+    return ExactCAL(classes, vc_dimension=max(1, int(np.log2(len(classes)))))
+
+
+class Split:
+    """One split of one data set: its pool, its test set and its teachers' votes."""
+
+    def __init__(self, X: Any, y: Any, seed: int) -> None:
+        n = len(y)
+        order = np.random.default_rng(seed).permutation(n)
+        private, pool, test = np.split(order, [int(0.8 * n), int(0.8 * n) + int(0.02 * n)])
+        self.X, self.y = take(X, private), y[private]
+        self.pool, self.n, self.seed = take(X, pool), len(private), seed
+        self.test, self.truth = take(X, test), y[test]
+        represent = PoolRepresentation().fit(self.pool)
+        self.points = represent.transform(self.pool)
+        self.records = RepresentedRows(self.X, represent, self.points)
+        self.names = question_keys(self.points)
+        self.distinct = distinct_points(self.names)
+        self.coordinates = PoolRepresentation(scale=4.0, flatten=0.0).fit(self.pool)
+        self.seen = self.coordinates.transform(take(self.pool, self.distinct))
+        self._votes: dict[int, VoteCounts] = {}
+
+    def votes(self, n_teachers: int) -> VoteCounts:
+        if n_teachers not in self._votes:
+            shards = equal_split(self.n, n_teachers, np.random.default_rng([self.seed, 1]))
+            self._votes[n_teachers] = train_and_count(
+                LogisticRegression(),
+                self.records,
+                self.y,
+                shards,
+                self.points[self.distinct],
+                classes=[0, 1],
+                seed=self.seed,
+                progress=False,
+            )
+        return self._votes[n_teachers]
+
+    def run(self, epsilon: float, query: str, output: Output, n_questions: int) -> dict[str, Any]:
+        """Return accuracy and what was asked and spent by one variant."""
+        budget = Budget(epsilon, 1 / self.n)
+        bit = output is Output.LABEL
+        vote = GaussianVote.for_budget(
+            budget,
+            answers=n_questions,
+            output=output,
+            calibration=Calibration.LABEL if bit else Calibration.EXACT,
+        )
+        noise = SecureNoise()
+        terms = Terms(vote, budget, MemoryLedger(budget), "experiment", noise)
+        votes = self.votes(teachers_for(self.n, epsilon))
+        names = [self.names[place] for place in self.distinct]
+        pool = OpenPool(self.distinct, terms.open(votes, names, n_questions))
+        released = self._released(pool, query, n_questions)
+        student = fit_student(
+            None,
+            self.pool,
+            released,
+            2,
+            "unlabelled",
+            np.random.default_rng(self.seed),
+            represented=False,
+        )
+        return {
+            "accuracy": float(np.mean(student.predict(self.test) == self.truth)),
+            "asked": len(released.answers),
+        }
+
+    def _released(self, pool: OpenPool, query: str, n_questions: int) -> Released:
+        if query == "everything":
+            return release_all(pool)
+        given = take(self.pool, self.distinct)
+        strategy = stumps(given) if query == "exact-cal" else STRATEGIES[query]()
+        wanted = getattr(strategy, "coordinates", "pool")
+        return release_in_rounds(
+            pool,
+            strategy,
+            given if wanted == "given" else self.seen,
+            n_questions,
+            np.random.default_rng([self.seed, 2]),
+            planned=n_questions,
+            n_rounds=15,
+            n_classes=2,
+        )
+
+
+def run_split(name: str, seed: int) -> list[dict[str, Any]]:
+    """Return one row per variant."""
+    warnings.simplefilter("ignore")
+    split, rows = Split(*DATA[name](), seed), []
+    m = len(split.distinct)
+    chosen = questions_for(m, shares=False)
+    for epsilon in EPSILONS:
+        for output in (Output.LABEL, Output.SHARE):
+            for query in ("everything", *STRATEGIES, "exact-cal"):
+                n_questions = m if query == "everything" else chosen
+                found = split.run(epsilon, query, output, n_questions)
+                key = {"data": name, "seed": seed, "epsilon": epsilon}
+                rows.append({**key, "query": query, "output": output.value, **found})
+    return rows
+
+
+def difference(rows: list[dict[str, Any]], one: Any, two: Any, **where: Any) -> list[float]:
+    """Return mean and standard error of the paired difference of two (query, output) variants."""
+
+    def of(which: Any) -> dict[tuple[Any, ...], float]:
+        query, output = which
+        wanted = {"query": query, "output": output, **where}
+        return {
+            (row["data"], row["seed"], row["epsilon"]): row["accuracy"]
+            for row in rows
+            if all(row[name] == value for name, value in wanted.items())
+        }
+
+    first, second = of(one), of(two)
+    gaps = np.array([first[key] - second[key] for key in sorted(first)])
+    return [round(float(gaps.mean()), 4), round(float(gaps.std(ddof=1) / len(gaps) ** 0.5), 4)]
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return mean accuracies, and the paired differences that are asked about."""
+    variants = sorted({(row["query"], row["output"]) for row in rows})
+    names = sorted({row["data"] for row in rows})
+    table: dict[str, Any] = {}
+    for query, output in variants:
+        for name in names:
+            cells = []
+            for epsilon in EPSILONS:
+                of = [
+                    row["accuracy"]
+                    for row in rows
+                    if (row["query"], row["output"], row["data"], row["epsilon"])
+                    == (query, output, name, epsilon)
+                ]
+                error = float(np.std(of, ddof=1) / len(of) ** 0.5)
+                cells.append([round(float(np.mean(of)), 4), round(error, 4)])
+            table.setdefault(f"{query}, {output}", {})[name] = cells
+    pairs: dict[str, Any] = {}
+    for output in ("label", "share"):
+        for query in STRATEGIES:
+            if query == "random":
+                continue
+            one, two = (query, output), ("random", output)
+            pairs[f"{query} - random, {output}"] = {
+                "pooled": difference(rows, one, two),
+                **{
+                    f"{name}, epsilon {epsilon:g}": difference(
+                        rows, one, two, data=name, epsilon=epsilon
+                    )
+                    for name in names
+                    for epsilon in EPSILONS
+                },
+            }
+    hard = ("everything", "label")
+    for output in ("label", "share"):
+        one = ("diverse-margin", output)
+        pairs[f"diverse-margin, {output} - hard labels of the whole pool, epsilon 1"] = {
+            "pooled": difference(rows, one, hard, epsilon=1.0),
+            **{name: difference(rows, one, hard, epsilon=1.0, data=name) for name in names},
+        }
+    one, two = ("diverse-margin", "share"), ("everything", "share")
+    pairs["diverse-margin - the whole pool, shares"] = {
+        "pooled": difference(rows, one, two),
+        **{
+            f"{name}, epsilon {epsilon:g}": difference(rows, one, two, data=name, epsilon=epsilon)
+            for name in names
+            for epsilon in EPSILONS
+        },
+    }
+    return {
+        "accuracy at epsilon 0.5, 1, 2: mean and standard error": table,
+        "paired differences: mean and standard error": pairs,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("names", nargs="*", default=list(DATA), help=", ".join(DATA))
+    parser.add_argument("--splits", default="400:420", help="first:last+1 seeds")
+    parser.add_argument("--jobs", type=int, default=2)
+    arguments = parser.parse_args()
+    first, last = map(int, arguments.splits.split(":"))
+    ROWS.parent.mkdir(exist_ok=True)
+    done = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    known = {(row["data"], row["seed"]) for row in done}
+    tasks = [
+        joblib.delayed(run_split)(name, seed)
+        for name in arguments.names
+        for seed in range(first, last)
+        if (name, seed) not in known
+    ]
+    parallel = joblib.Parallel(arguments.jobs, return_as="generator_unordered", batch_size=1)
+    for rows in parallel(tasks):
+        with ROWS.open("a") as log:
+            log.writelines(json.dumps(row) + "\n" for row in rows)
+        done += rows
+        print(rows[0]["data"], rows[0]["seed"], flush=True)
+    found = summary(done)
+    print(json.dumps(found, indent=1))
+    write("active_students", {"splits": arguments.splits, **found})
+
+
+if __name__ == "__main__":
+    main()
