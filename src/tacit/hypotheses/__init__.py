@@ -1,6 +1,7 @@
 """Classes of hypotheses: finitely many behaviours on finitely many points, each listed once."""
 
 from tacit.hypotheses.base import Dichotomies, HypothesisClass, Minimum
+from tacit.hypotheses.candidates import Candidates, IntegerThresholds, PublicCover
 from tacit.hypotheses.finite import FiniteClass
 from tacit.hypotheses.halfspaces import Halfspaces
 from tacit.hypotheses.intervals import Intervals
@@ -11,14 +12,17 @@ from tacit.hypotheses.thresholds import Thresholds
 from tacit.hypotheses.union import Union
 
 __all__ = [
+    "Candidates",
     "Dichotomies",
     "FiniteClass",
     "Halfspaces",
     "HypothesisClass",
+    "IntegerThresholds",
     "Intervals",
     "ListedMistakes",
     "Minimum",
     "MistakeCounts",
+    "PublicCover",
     "Rectangles",
     "Stumps",
     "Thresholds",

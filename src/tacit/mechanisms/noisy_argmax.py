@@ -80,8 +80,8 @@ class _NoisyCountsRun(PaidPerAnswer):
 
 def _vote_output(output: Output | str) -> Output:
     chosen = _validate.choice(Output, output=output)
-    if chosen is Output.VECTOR:
-        raise InvalidArgument("`output` must be 'label' or 'share', got 'vector'.")
+    if chosen not in (Output.LABEL, Output.SHARE):
+        raise InvalidArgument(f"`output` must be 'label' or 'share', got {chosen.value!r}.")
     return chosen
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -14,6 +15,7 @@ class Output(StrEnum):
     LABEL = "label"
     SHARE = "share"
     VECTOR = "vector"
+    HYPOTHESIS = "hypothesis"
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -23,7 +25,8 @@ class Answer:
     Parameters
     ----------
     output : Output
-        What ``values`` are: one class index, the noisy count of every class, or grid coordinates.
+        What ``values`` are: one class index, the noisy count of every class, grid coordinates, or
+        the parameters of a hypothesis, each as the 64 bits of a double.
     values : tuple of int, or None for a refusal
     unit : float
         What one unit of ``values`` is worth: 1 for labels, ``1 / n_teachers`` for shares, the grid
@@ -51,7 +54,7 @@ class Answer:
     @property
     def label(self) -> int | None:
         """Index of the released class (for shares: of the largest noisy count); None if refused."""
-        if self.values is None or self.output is Output.VECTOR:
+        if self.values is None or self.output in (Output.VECTOR, Output.HYPOTHESIS):
             return None
         if self.output is Output.LABEL:
             return self.values[0]
@@ -64,9 +67,18 @@ class Answer:
     @property
     def share(self) -> tuple[float, ...] | None:
         """Released values in their own unit (noisy shares of the vote, or coordinates)."""
-        if self.values is None or self.output is Output.LABEL:
+        if self.values is None or self.output in (Output.LABEL, Output.HYPOTHESIS):
             return None
         return tuple(value * self.unit for value in self.values)
+
+    @property
+    def parameters(self) -> tuple[float, ...] | None:
+        """Parameters of the released hypothesis; None for any other output."""
+        if self.values is None or self.output is not Output.HYPOTHESIS:
+            return None
+        return struct.unpack(
+            f">{len(self.values)}d", struct.pack(f">{len(self.values)}q", *self.values)
+        )
 
     @property
     def variance(self) -> float:
@@ -79,4 +91,5 @@ class Answer:
             return f"Answer(refused{mark})"
         if self.output is Output.LABEL:
             return f"Answer(label={self.label}{mark})"
-        return f"Answer({self.output}={self.share}{mark})"
+        shown = self.share if self.parameters is None else self.parameters
+        return f"Answer({self.output}={shown}{mark})"
