@@ -41,7 +41,7 @@ def _make(kind: type[PrivateOracle], settings: dict[str, Any]) -> PrivateOracle:
     learner = settings.pop("learner", None) or LogisticRegression()
     defaults = {
         "epsilon": 20.0,
-        "delta": 1e-4,
+        "delta": 1e-9,
         "classes": ["no", "yes"],
         "n_teachers": 150,
         "random_state": 3,

@@ -41,7 +41,7 @@ def test_a_fitted_oracle_cannot_be_copied_and_shows_nothing(fitted: Any) -> None
 
 
 def test_fitting_reserves_the_budget_once(make: Any, task: Any) -> None:
-    ledger = MemoryLedger(Budget(20.0, 1e-4))
+    ledger = MemoryLedger(Budget(20.0, 1e-9))
     oracle = make(ledger=ledger).fit(task.X, task.y)
     assert 19 < ledger.reserved().epsilon <= 20.0
     assert oracle.privacy_.epsilon == pytest.approx(ledger.reserved().epsilon)
@@ -56,7 +56,7 @@ def test_the_statement_counts_what_was_asked(fitted: Any) -> None:
     statement = oracle.privacy_
     assert statement.questions == 2
     assert 0 < statement.spent_epsilon < statement.epsilon <= 20.0
-    assert statement.delta == 1e-4 and statement.secure
+    assert statement.delta == 1e-9 and statement.secure
     assert "against all" in " ".join(statement.assumptions)
 
 
@@ -67,7 +67,7 @@ def test_test_noise_is_marked(make_seeded: Any, task: Any) -> None:
 
 
 def test_test_noise_is_refused_by_a_real_ledger(make_seeded: Any, task: Any) -> None:
-    ledger = MemoryLedger(Budget(20.0, 1e-4), allow_insecure=False)
+    ledger = MemoryLedger(Budget(20.0, 1e-9), allow_insecure=False)
     with pytest.raises(LedgerError, match="test noise"):
         make_seeded(ledger=ledger).fit(task.X, task.y)
 
@@ -121,7 +121,7 @@ def test_the_number_of_teachers_and_refusals_can_be_left_open(make: Any, task: A
 def test_bad_settings_are_named_before_anything_is_reserved(
     make: Any, task: Any, settings: dict[str, Any], words: str
 ) -> None:
-    ledger = MemoryLedger(Budget(20.0, 1e-4))
+    ledger = MemoryLedger(Budget(20.0, 1e-9))
     with pytest.raises(InvalidArgument, match=words):
         make(ledger=ledger, **settings).fit(task.X, task.y)
     assert ledger.reserved().epsilon == 0

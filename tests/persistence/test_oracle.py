@@ -132,7 +132,7 @@ def test_an_estimate_moves_with_the_account(fit: Fit, tmp_path: Path) -> None:
     save_oracle(oracle, tmp_path / "flu")
     again = load_oracle(tmp_path / "flu")
     assert again.terms_ == terms
-    ledger = again._opened().ledger
+    ledger = again.opened().ledger
     plan = ledger.find_plan(terms.estimate_key)
     assert plan is not None and len(ledger.recorded(plan, [ESTIMATE])) == 1
     assert 19 < ledger.reserved().epsilon <= 20.0

@@ -27,7 +27,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     # name: (where the click command is, its line in the help)
     "audit": ("tacit.cli.audit:audit", "Measure the privacy of the mechanisms on this machine."),
     "demo": ("tacit.cli.demo:demo", "Train a private classifier on generated records."),
+    "keys": ("tacit.cli.keys:keys", "Make, list, revoke and replace API keys of a served oracle."),
     "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
+    "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
 }
 
 

@@ -196,6 +196,10 @@ def _texts(X: Any) -> list[str]:
     found = list(X.tolist() if hasattr(X, "tolist") else X)
     if not all(isinstance(text, str) for text in found):
         raise InvalidArgument("`X` must be a list of texts, like the records.")
+    try:
+        "".join(found).encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument("`X` must hold texts that can be written in UTF-8.") from None
     return found
 
 

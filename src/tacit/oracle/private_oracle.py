@@ -364,10 +364,12 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self._answering: Answering | None = source.open(ledger, noise=noise, key=terms.key)
         self.classes_: NDArray[Any] = source.classes
         self.terms_ = terms
-        self._reader, self._source, self._secure = reader, source, noise.secure
+        self.reader: PointReader = reader
+        self._source, self._secure = source, noise.secure
         return self
 
-    def _opened(self) -> Answering:
+    def opened(self) -> Answering:
+        """Return the oracle's source as it was opened on the ledger: plan, number and account."""
         if not hasattr(self, "terms_"):
             raise NotFittedError("This PrivateOracle is not fitted yet: call fit first.")
         if self._answering is None:
@@ -416,8 +418,8 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def read(self, X: Any) -> Any:
         """Return public points checked and in the form of the records; asks nothing."""
-        self._opened()
-        return self._reader.questions(X)
+        self.opened()
+        return self.reader.questions(X)
 
     def ask_read(
         self, points: Any, questions: list[bytes], *, on_behalf: Analyst | None = None
@@ -425,7 +427,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         """Answer questions about points that ``read`` returned, named by ``question_keys``."""
         if not questions:
             return []
-        return self._opened().ask(points, questions, on_behalf=on_behalf)
+        return self.opened().ask(points, questions, on_behalf=on_behalf)
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
@@ -438,18 +440,18 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def budget_left(self) -> BudgetLeft:
         """Return what of the plan is used, and what is left."""
-        opened = self._opened()
+        opened = self.opened()
         return BudgetLeft.of(opened.plan, opened.ledger.usage(opened.plan_id))
 
     def tally(self) -> Tally:
         """Return how many questions were answered and how many refused so far."""
-        opened = self._opened()
+        opened = self.opened()
         return opened.ledger.tally(opened.plan_id)
 
     @property
     def privacy_(self) -> PrivacyStatement:
         """The guarantee against everybody who asks, and how much of it is used so far."""
-        opened = self._opened()
+        opened = self.opened()
         used = {e: n for e, n in opened.ledger.usage(opened.plan_id).items() if n}
         terms, plan = self.terms_, opened.plan
         tally = self.tally()
@@ -470,12 +472,12 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def private_source(self) -> AnswerSource:
         """Return what answers: for saving. Private."""
-        self._opened()
+        self.opened()
         return self._source
 
     def close(self) -> None:
         """Let go of the ledger's files and connections."""
-        self._opened().ledger.close()
+        self.opened().ledger.close()
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "terms_")

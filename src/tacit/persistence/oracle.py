@@ -85,7 +85,7 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
     if os.path.lexists(target):
         raise InvalidArgument(f"`directory` must not exist, got {str(target)!r}.")
     teachers = _teachers(oracle)
-    ledger = oracle._opened().ledger
+    ledger = oracle.opened().ledger
     in_memory = isinstance(ledger, MemoryLedger)
     if in_memory:
         _refuse_answered(oracle)
@@ -93,7 +93,7 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
         "format_version": FORMAT_VERSION,
         "tacit": __version__,
         "terms": oracle_terms.to_dict(oracle.terms_),
-        "points": _reader_to_dict(oracle._reader),
+        "points": _reader_to_dict(oracle.reader),
         "estimate": _recorded_estimate(oracle.terms_, ledger) if in_memory else None,
         "ledger": None if in_memory else _identity(ledger),
     }

@@ -1,0 +1,36 @@
+"""What ``tacit serve`` and ``tacit keys`` share."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import click
+
+from tacit.errors import InvalidArgument
+
+
+def service_module(name: str) -> Any:
+    """Return a module of ``tacit.service``, or say which packages it needs."""
+    try:
+        return importlib.import_module(f"tacit.service.{name}")
+    except ImportError as error:
+        raise InvalidArgument(
+            f"The service needs packages that are not installed ({error.name}): "
+            "pip install 'tacit[service]'."
+        ) from error
+
+
+directory = click.argument("directory", type=click.Path(file_okay=False))
+ledger = click.option(
+    "--ledger",
+    metavar="URL",
+    help="The oracle's account, when it is not in the directory: postgresql://..., or a path. "
+    "Better in the variable TACIT_LEDGER_URL, where other users cannot see a password.",
+)
+
+
+def settings_of(directory: str, ledger: str | None, **more: Any) -> Any:
+    """Return the service's settings; the environment may say where the ledger is."""
+    found = service_module("settings")
+    return found.Settings(directory, ledger or found.ledger_from_environment(), **more)

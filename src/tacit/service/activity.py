@@ -1,0 +1,36 @@
+"""Answers and refusals by the hour: counted in memory, written down now and then. Public."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from tacit.privacy.answer import Answer
+from tacit.service.access import Access
+
+
+class Activity:
+    """Counts what one worker released since it last wrote it down."""
+
+    def __init__(self, access: Access) -> None:
+        self._access = access
+        self._counts: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
+
+    def add(self, analyst: str, answers: Sequence[Answer]) -> None:
+        """Count answers shown to an analyst."""
+        counts = self._counts[int(self._access.clock()) // 3600, analyst]
+        refused = sum(answer.refused for answer in answers)
+        counts[0] += len(answers) - refused
+        counts[1] += refused
+
+    def write_down(self) -> None:
+        """Add the counts to those of all workers."""
+        counts, self._counts = self._counts, defaultdict(lambda: [0, 0])
+        if counts:
+            self._access.add_activity({key: (a, r) for key, (a, r) in counts.items()})
+
+    def last_hours(self, hours: int) -> list[tuple[int, int, int]]:
+        """Return (hours ago, answers, refusals), oldest first, empty hours included."""
+        now = int(self._access.clock()) // 3600
+        known = {hour: (a, r) for hour, a, r in self._access.activity(now - hours + 1)}
+        return [(ago, *known.get(now - ago, (0, 0))) for ago in range(hours - 1, -1, -1)]

@@ -1,0 +1,100 @@
+"""Sessions of the page: a key is typed once, then a signed cookie stands for it."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from urllib.parse import parse_qsl, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from tacit.service.access import Access, Holder
+from tacit.service.problems import FORBIDDEN, MALFORMED, WRONG_TYPE, Problem
+
+COOKIE = "tacit_session"
+LASTS = 8 * 3600
+_MOST_FIELDS = 2000
+
+
+class Sessions:
+    """Signs cookies and reads them back. A cookie names a key by its public name only.
+
+    Parameters
+    ----------
+    access : Access
+        Knows the secret that all workers sign with, and whether the key is still good.
+    secure : bool
+        Whether cookies are for HTTPS alone.
+    """
+
+    def __init__(self, access: Access, *, secure: bool) -> None:
+        self._access, self._secure = access, secure
+        self._secret = access.session_secret()
+
+    def open(self, response: Response, holder: Holder) -> None:
+        """Let the response start a session."""
+        until = int(self._access.clock()) + LASTS
+        text = f"{holder.key_id}.{until}"
+        response.set_cookie(
+            COOKIE,
+            f"{text}.{self._mac('session', text)}",
+            max_age=LASTS,
+            httponly=True,
+            samesite="strict",
+            secure=self._secure,
+        )
+
+    def close(self, response: Response) -> None:
+        """Let the response end the session."""
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self._secure)
+
+    def holder(self, request: Request) -> Holder | None:
+        """Return whose session it is; None if there is none, or its key is not good any more."""
+        text, _, mac = request.cookies.get(COOKIE, "").rpartition(".")
+        if not text or not hmac.compare_digest(mac.encode(), self._mac("session", text).encode()):
+            return None
+        key_id, _, until = text.partition(".")
+        now = self._access.clock()
+        if now >= int(until):
+            return None
+        found = self._access.holder_of(key_id)
+        if found is None or found.revoked is not None:
+            return None
+        return None if found.expires is not None and now >= found.expires else found
+
+    def token(self, request: Request) -> str:
+        """Return what forms of this session carry, so that no other site can send them."""
+        return self._mac("form", request.cookies.get(COOKIE, ""))
+
+    def check(self, request: Request, token: str) -> None:
+        """Refuse a form that did not come from this session's page."""
+        if not hmac.compare_digest(token.encode(), self.token(request).encode()):
+            raise Problem(FORBIDDEN, "The form is not of this session. Load the page again.")
+
+    def _mac(self, purpose: str, text: str) -> str:
+        message = f"{purpose}:{text}".encode()
+        return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form that this site sent."""
+    _refuse_other_sites(request)
+    kind = request.headers.get("content-type", "").partition(";")[0].strip()
+    if kind != "application/x-www-form-urlencoded":
+        raise Problem(WRONG_TYPE, "Forms are sent as application/x-www-form-urlencoded.")
+    try:
+        text = (await request.body()).decode()
+        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MOST_FIELDS))
+    except ValueError:
+        raise Problem(MALFORMED, "The form cannot be read.") from None
+
+
+def _refuse_other_sites(request: Request) -> None:
+    told = request.headers.get("sec-fetch-site")
+    origin = request.headers.get("origin")
+    same = told in (None, "same-origin", "none")
+    if origin is not None:
+        same = same and urlsplit(origin).netloc == request.headers.get("host", "")
+    if not same:
+        raise Problem(FORBIDDEN, "Forms are taken from this site alone.")

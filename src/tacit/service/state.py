@@ -1,0 +1,77 @@
+"""Everything one worker holds while it serves."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import AsyncIterator
+
+from tacit.errors import InvalidArgument, LedgerError
+from tacit.oracle.points import PointReader
+from tacit.oracle.private_oracle import PrivateOracle
+from tacit.privacy.ledger import Ledger, PlanId
+from tacit.service.access import Access
+from tacit.service.activity import Activity
+from tacit.service.desk import Desk
+from tacit.service.gate import Gate
+from tacit.service.limits import Buckets
+from tacit.service.logs import log
+from tacit.service.metrics import Metrics
+from tacit.service.replies import Replies
+from tacit.service.session import Sessions
+from tacit.service.settings import Settings
+
+_WRITTEN_DOWN_EVERY = 2.0
+
+
+class Service:
+    """An oracle and those who ask it.
+
+    Parameters
+    ----------
+    oracle : PrivateOracle
+        Private. With secure noise: anything else is refused.
+    access : Access
+    settings : Settings
+    """
+
+    def __init__(self, oracle: PrivateOracle, access: Access, settings: Settings) -> None:
+        if not oracle.privacy_.secure:
+            raise InvalidArgument("`oracle` must draw secure noise: test noise protects nobody.")
+        opened = oracle.opened()
+        self.oracle, self.access, self.settings = oracle, access, settings
+        self.ledger: Ledger = opened.ledger
+        self.plan_id: PlanId = opened.plan_id
+        self.reader: PointReader = oracle.reader
+        self.desk = Desk(oracle, largest_batch=settings.largest_batch)
+        buckets = Buckets(rate=settings.rate, size=settings.burst, clock=time.monotonic)
+        self.gate = Gate(access, buckets)
+        self.metrics = Metrics()
+        self.replies = Replies(oracle.classes_)
+        self.activity = Activity(access)
+        self.sessions = Sessions(access, secure=settings.secure_cookies)
+        self.stopping = False
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Work until the server stops; then finish what was asked and close everything."""
+        log("started", mechanism=self.oracle.terms_.settings.get("mechanism", "unknown"))
+        writer = asyncio.create_task(self._write_down())
+        try:
+            yield
+        finally:
+            self.stopping = True
+            writer.cancel()
+            await self.desk.finish()
+            with contextlib.suppress(LedgerError):
+                await asyncio.to_thread(self.activity.write_down)
+            self.oracle.close()
+            self.access.close()
+            log("stopped")
+
+    async def _write_down(self) -> None:
+        while True:
+            await asyncio.sleep(_WRITTEN_DOWN_EVERY)
+            with contextlib.suppress(LedgerError):
+                await asyncio.to_thread(self.activity.write_down)
