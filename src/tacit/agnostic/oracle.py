@@ -30,7 +30,7 @@ from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 
-_SHARES = tuple(0.9 * 0.75**step for step in range(20))
+_SHARES = tuple(0.9 * 0.65**step for step in range(12))
 _CLEAR = 0.9
 """A vote with this share on one side should be answered."""
 
@@ -321,14 +321,14 @@ def clear_teachers(vote: SparseVote, questions: int) -> int:
     """Return how many teachers make nine votes in ten clear, on nearly all questions.
 
     A vote at distance D is refused with probability about ``2/3 exp((threshold - D)/(2 scale))``;
-    that may use up half of the refusals planned for.
+    that may use up a twentieth of the refusals planned for.
 
     Examples
     --------
     >>> clear_teachers(SparseVote(scale=2.0, threshold=45, cutoff=1), 100)
-    164
+    187
     """
-    spare = 2 * vote.scale * math.log(max(2.0, 4 * questions / (3 * vote.cutoff)))
+    spare = 2 * vote.scale * math.log(max(2.0, 40 * questions / (3 * vote.cutoff)))
     return math.ceil(2 * (vote.threshold + spare + 1) / (2 * _CLEAR - 1))
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -88,7 +89,7 @@ class RelabelledVote(Mechanism):
             raise InvalidArgument(f"`vote` must be of two classes, got {self.vote.n_classes}.")
         _ = self.event
 
-    @property
+    @cached_property
     def event(self) -> Event:
         """What a whole run costs."""
         return RelabelledRun(
