@@ -123,6 +123,24 @@ class PostgresServer:
         self.stop(mode)
         self.start()
 
+    def move_ledger(self, url: str, disk: Path) -> None:
+        """Move the tables of a ledger to another disk, on which this server may write."""
+        place = disk.name.replace("-", "_")
+        self.execute(f"CREATE TABLESPACE {place} LOCATION '{disk}'")
+        self.execute(f"ALTER TABLE tacit_ledger_row SET TABLESPACE {place}", _schema(url))
+
+    def drop_ledger(self, url: str) -> None:
+        """Remove a ledger, and the tablespace that ``move_ledger`` made for it."""
+        schema = _schema(url)
+        found = self.execute(
+            "SELECT spcname FROM pg_class c JOIN pg_tablespace t ON t.oid = c.reltablespace "
+            "WHERE c.oid = 'tacit_ledger_row'::regclass",
+            schema,
+        )
+        self.execute(f"DROP SCHEMA {schema} CASCADE")
+        for (place,) in found:
+            self.execute(f"DROP TABLESPACE {place}")
+
     def cut_connections(self) -> int:
         """End every connection to the database; return how many there were."""
         found = self.execute(
@@ -177,3 +195,7 @@ def _unprivileged_user() -> pwd.struct_passwd | None:
         except KeyError:
             continue
     raise RuntimeError("PostgreSQL does not run as root, and there is no user to run it as.")
+
+
+def _schema(url: str) -> str:
+    return url.rpartition("%3D")[2]

@@ -10,10 +10,12 @@ from collections.abc import Callable
 
 BEFORE_DRAW = "before-draw"
 AFTER_DRAW = "after-draw"
+BEFORE_WRITE = "before-write"
 AFTER_WRITE = "after-write"
+BEFORE_COMMIT = "before-commit"
 AFTER_COMMIT = "after-commit"
 
-POINTS = (BEFORE_DRAW, AFTER_DRAW, AFTER_WRITE, AFTER_COMMIT)
+POINTS = (BEFORE_DRAW, AFTER_DRAW, BEFORE_WRITE, AFTER_WRITE, BEFORE_COMMIT, AFTER_COMMIT)
 
 _hook: Callable[[str], None] | None = None
 

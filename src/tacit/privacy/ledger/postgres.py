@@ -143,6 +143,15 @@ _OWNED = _SELECT.where(*_OF, ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c
 _KEYED = _SELECT.where(*_OF, KEY == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.LargeBinary))))
 _LAST = _SELECT.where(*_OF).order_by(ROWS.c.seq.desc()).limit(1)
 
+# One statement and one round trip for any number of rows.
+_APPEND = sa.text("""
+    INSERT INTO tacit_ledger_row (seq, format_version, kind, owner, body, hash)
+    SELECT * FROM unnest(
+        CAST(:seq AS bigint[]), CAST(:format_version AS integer[]), CAST(:kind AS integer[]),
+        CAST(:owner AS bigint[]), CAST(:body AS bytea[]), CAST(:hash AS bytea[])
+    )
+""")
+
 _BEFORE_ALL = -(2**63)
 
 
@@ -181,19 +190,17 @@ class _PostgresRows:
         return self._one(_LAST, {"kind": int(kind), "owner": int(owner)})
 
     def append(self, rows: Sequence[Row]) -> None:
-        values = [
-            {
-                "seq": row.seq,
-                "format_version": row.format_version,
-                "kind": row.kind,
-                "owner": row.owner,
-                "body": row.body,
-                "hash": row.hash,
-            }
-            for row in rows
-        ]
-        if values:
-            self._connection.execute(sa.insert(ROWS), values)
+        if not rows:
+            return
+        values = {
+            "seq": [row.seq for row in rows],
+            "format_version": [row.format_version for row in rows],
+            "kind": [row.kind for row in rows],
+            "owner": [row.owner for row in rows],
+            "body": [row.body for row in rows],
+            "hash": [row.hash for row in rows],
+        }
+        self._connection.execute(_APPEND, values)
 
     def _one(self, query: sa.Select[Any], values: dict[str, Any] | None = None) -> Row | None:
         found = self._connection.execute(query, values or {}).first()

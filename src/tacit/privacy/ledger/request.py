@@ -74,6 +74,7 @@ class Request:
             given = set(self._keys[: len(answers)])
             seen = {key: answer for key, answer in (unseen | fresh).items() if key in given}
             rows += desk.rows(rows[-1] if rows else head, seen)
+        fp.failpoint(fp.BEFORE_WRITE)
         if rows:
             store.append(rows)
             self.head = rows[-1]

@@ -223,6 +223,7 @@ class RowLedger(ABC):
             with self._writing() as store:
                 head, opened = self._checked_head(store), self._book.plan(store, plan_id)
                 answers = request.carry_out(store, head, opened)
+                fp.failpoint(fp.BEFORE_COMMIT)
         except CommitUnclear as error:
             request.abandon()
             answers = self._find_out(plan_id, request, error)
