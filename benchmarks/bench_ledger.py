@@ -1,8 +1,8 @@
 """How many answers a ledger records per second, one at a time and in batches.
 
-Question: what does the ledger cost over the disk? Look at ``share_of_bare``: bare SQLite commits
-one row of the same size with the same settings, so it is the most that one writer can reach here.
-Both depend on how fast the disk confirms a write; the ratio does not.
+Question: what does the ledger cost over the disk? Look at ``share_of_bare``: a bare database
+commits one row of the same size with the same settings, so it is the most that one writer can reach
+here. Both depend on how fast the disk confirms a write; the ratio does not.
 
     python benchmarks/bench_ledger.py
 """
@@ -16,13 +16,15 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 from _record import write
 
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, SqliteLedger
+from tacit.privacy.ledger import Ledger, MemoryLedger, SqliteLedger, open_ledger
 from tacit.testing.ledger_contract import CountingRelease, plan_of
+from tacit.testing.postgres import PostgresServer, programs
 
 BUDGET = Budget(1.0, 1e-5)
 ONE_BY_ONE = 1000
@@ -74,17 +76,34 @@ def bare(path: Path) -> float:
     return rate
 
 
+def bare_postgres(url: str) -> float:
+    """Return commits per second of PostgreSQL alone, over the same driver."""
+    import psycopg
+
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE t (a bigint PRIMARY KEY, body bytea, hash bytea)")
+        connection.commit()
+
+        def insert() -> None:
+            for number in range(ONE_BY_ONE):
+                row = (number, bytes(78), bytes(32))
+                connection.execute("INSERT INTO t VALUES (%s, %s, %s)", row)
+                connection.commit()
+
+        return ONE_BY_ONE / seconds(insert)
+
+
 def _work(path: str, name: int) -> None:
-    ledger = SqliteLedger(path, allow_insecure=True)
+    ledger = open_ledger(path, allow_insecure=True)
     plan = ledger.open_plan(plan_of(0.1, answers=10**9), "shared")
     for number in range(ONE_BY_ONE // PROCESSES):
         ledger.answer(plan, [b"%d %d" % (name, number)], CountingRelease())
 
 
-def several_processes(path: Path) -> float:
-    """Return answers per second of several processes on one file, together."""
+def several_processes(where: str) -> float:
+    """Return answers per second of several processes on one ledger, together."""
     context = multiprocessing.get_context("fork")
-    workers = [context.Process(target=_work, args=(str(path), name)) for name in range(PROCESSES)]
+    workers = [context.Process(target=_work, args=(where, name)) for name in range(PROCESSES)]
 
     def run() -> None:
         for worker in workers:
@@ -95,13 +114,27 @@ def several_processes(path: Path) -> float:
     return ONE_BY_ONE / seconds(run)
 
 
+def measure_postgres(server: PostgresServer) -> dict[str, float]:
+    url = server.create_schema(f"run_{time.monotonic_ns()}")
+    ledger = open_ledger(url, budget=BUDGET, allow_insecure=True)
+    figures = {
+        "bare_postgres_commits": bare_postgres(url),
+        "postgres_one_by_one": one_by_one(ledger),
+        "postgres_in_a_batch": in_a_batch(ledger),
+        "postgres_four_processes": several_processes(url),
+        "postgres_verified_rows": (ledger.head().seq + 1) / seconds(ledger.verify),
+    }
+    ledger.close()
+    return figures
+
+
 def measure(folder: Path) -> dict[str, float]:
     sqlite = SqliteLedger(folder / "ledger.sqlite", budget=BUDGET, allow_insecure=True)
     figures = {
         "bare_sqlite_commits": bare(folder / "bare.sqlite"),
         "sqlite_one_by_one": one_by_one(sqlite),
         "sqlite_in_a_batch": in_a_batch(sqlite),
-        "sqlite_four_processes": several_processes(sqlite.path),
+        "sqlite_four_processes": several_processes(str(sqlite.path)),
         "memory_one_by_one": one_by_one(MemoryLedger(BUDGET)),
         "sqlite_verified_rows": (sqlite.head().seq + 1) / seconds(sqlite.verify),
     }
@@ -111,18 +144,27 @@ def measure(folder: Path) -> dict[str, float]:
 
 def main() -> None:
     runs = []
-    for _ in range(REPEATS):
-        with tempfile.TemporaryDirectory() as folder:
-            runs.append(measure(Path(folder)))
+    with ExitStack() as stack:
+        server = stack.enter_context(PostgresServer()) if programs() else None
+        for _ in range(REPEATS):
+            with tempfile.TemporaryDirectory() as folder:
+                runs.append(measure(Path(folder)))
+            if server is not None:
+                runs[-1] |= measure_postgres(server)
     medians = {name: round(statistics.median(run[name] for run in runs)) for name in runs[0]}
-    ratios = [run["sqlite_one_by_one"] / run["bare_sqlite_commits"] for run in runs]
+    stores = [name for name in ("sqlite", "postgres") if f"{name}_one_by_one" in runs[0]]
     figures = {
         "per_second": medians,
-        "share_of_bare": round(statistics.median(ratios), 3),
+        "share_of_bare": {name: _share(runs, name) for name in stores},
         "repeats": REPEATS,
     }
     write("bench_ledger", figures)
     print(json.dumps(figures, indent=2))
+
+
+def _share(runs: list[dict[str, float]], store: str) -> float:
+    ratios = [run[f"{store}_one_by_one"] / run[f"bare_{store}_commits"] for run in runs]
+    return round(statistics.median(ratios), 3)
 
 
 if __name__ == "__main__":

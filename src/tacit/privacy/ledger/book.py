@@ -51,15 +51,12 @@ class PlanBook:
         self._plans: dict[int, OpenPlan] = {}
         self._used: set[int] = set()
         self._last: Row | None = None
-        self._totals = Totals()
+        self._totals = self._used_totals = Totals()
 
     def read(self, store: Store) -> dict[int, OpenPlan]:
         """Return all plans by their number."""
         with self._lock:
-            self._refuse_replaced(store)
-            new = list(store.owned(Kind.PLAN, 0, after=self._last.seq if self._last else -1))
-            check_linked(store, new)
-            for row in new:
+            for row in self._new(store):
                 plan = decode_plan(row.body)
                 self._plans[row.seq] = OpenPlan(row.seq, plan, AnswerCodec(plan))
                 self._totals = self._totals.plus(plan)
@@ -74,11 +71,13 @@ class PlanBook:
     def used(self, store: Store) -> Totals:
         """Return the sums over the plans under which something was released."""
         plans = self.read(store)
-        # A plan that was used stays used, so each is looked up until then.
-        for seq in plans.keys() - self._used:
-            if store.last(Kind.ANSWER, seq):
-                self._used.add(seq)
-        return Totals.of(plans[seq].plan for seq in sorted(self._used & plans.keys()))
+        with self._lock:
+            # A plan that was used stays used, so each is looked up until then.
+            for seq in plans.keys() - self._used:
+                if store.last(Kind.ANSWER, seq):
+                    self._used.add(seq)
+                    self._used_totals = self._used_totals.plus(plans[seq].plan)
+            return self._used_totals
 
     def plan(self, store: Store, plan_id: PlanId) -> OpenPlan:
         """Return an opened plan."""
@@ -89,6 +88,14 @@ class PlanBook:
             )
         return known
 
-    def _refuse_replaced(self, store: Store) -> None:
-        if self._last and store.at([self._last.seq]).get(self._last.seq) != self._last:
-            raise LedgerCorrupt(REPLACED, row=self._last.seq)
+    def _new(self, store: Store) -> list[Row]:
+        if self._last is None:
+            new = list(store.owned(Kind.PLAN, 0))
+        else:
+            # The last one known comes first, if this is still the ledger that it was read from.
+            found = list(store.owned(Kind.PLAN, 0, after=self._last.seq - 1))
+            if found[:1] != [self._last]:
+                raise LedgerCorrupt(REPLACED, row=self._last.seq)
+            new = found[1:]
+        check_linked(store, new)
+        return new

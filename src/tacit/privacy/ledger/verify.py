@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tacit.errors import LedgerCorrupt, TacitError
 from tacit.privacy.answer import Answer
+from tacit.privacy.events import Event
 from tacit.privacy.ledger.analysts import Account, ShownCodec, decode_analyst
 from tacit.privacy.ledger.answers import AnswerCodec, Usage
 from tacit.privacy.ledger.chain import NO_HASH, Creation, Kind, Row, decode_plan
@@ -85,6 +86,7 @@ class _Walk:
         self._names: set[bytes] = set()
         self._plans: dict[int, _PlanSoFar] = {}
         self._analysts: dict[int, _AnalystSoFar] = {}
+        self._alike: dict[tuple[bool, tuple[Event, ...]], Answer] = {}
 
     def check(self, row: Row) -> None:
         try:
@@ -130,7 +132,7 @@ class _Walk:
         entry = so_far.codec.decode(row.body)
         if entry.key in so_far.answers:
             return "answers a question a second time"
-        so_far.answers[entry.key] = entry.answer
+        so_far.answers[entry.key] = self._like(entry.answer)
         so_far.usage = so_far.usage.plus(entry.answer)
         if so_far.usage != entry.usage:
             return "counts something else than the rows before it"
@@ -138,6 +140,10 @@ class _Walk:
         if any(times > most[event] for event, times in entry.usage.used.items()):
             return "spends more than its plan"
         return None
+
+    def _like(self, answer: Answer) -> Answer:
+        # Accounts depend on cost and refusal alone: one object stands for all that agree in these.
+        return self._alike.setdefault((answer.refused, answer.cost), answer)
 
     def _analyst(self, row: Row) -> str | None:
         plan, name = self._plans.get(row.owner), decode_analyst(row.body)
