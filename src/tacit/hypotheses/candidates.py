@@ -18,8 +18,9 @@ from tacit.hypotheses.thresholds import Thresholds
 class Candidates(Protocol):
     """A public set of hypotheses that the exponential mechanism can choose from."""
 
-    hypotheses: HypothesisClass
-    """The class they belong to."""
+    @property
+    def hypotheses(self) -> HypothesisClass:
+        """The class they belong to."""
 
     def mistake_counts(self, X: Any, y: Any) -> MistakeCounts:
         """Return the mistakes of every candidate on labelled records. Private."""

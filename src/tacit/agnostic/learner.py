@@ -1,0 +1,151 @@
+"""What learners that release one hypothesis share: records in, a public hypothesis out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol, Self, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+
+from tacit.agnostic.asking import ASSUMPTIONS, check_noise
+from tacit.errors import InvalidArgument
+from tacit.hypotheses.base import HypothesisClass
+from tacit.hypotheses.points import as_points
+from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
+from tacit.privacy.answer import Answer
+from tacit.privacy.budget import Neighbouring
+from tacit.privacy.events import Event
+from tacit.privacy.ledger import MemoryLedger, open_ledger
+from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.report.statement import PrivacyStatement
+
+UNLABELLED = -1
+"""The label that says: this record has none."""
+
+WHO_HAS_LABELS = "Which records have labels may be known."
+
+_QUESTION = b"hypothesis"
+
+
+@runtime_checkable
+class BaseLearner(Protocol):
+    """What can be run inside another learner: settings, made into a mechanism for given sizes."""
+
+    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
+        """Return the mechanism for so many labelled and unlabelled records."""
+
+
+class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A scikit-learn classifier that is a released hypothesis.
+
+    Attributes
+    ----------
+    hypothesis_ : array
+        The released parameters. Public.
+    mechanism_ : LearningMechanism
+        The settings in force. Public.
+    guarantee_ : Budget
+        For what was run.
+    privacy_ : PrivacyStatement
+    classes_ : array
+        0 and 1.
+    """
+
+    ledger: Any
+    key: str | None
+
+    def predict(self, X: Any) -> NDArray[np.int64]:
+        """Return 0 or 1 for every point; the hypothesis is public, so this costs nothing."""
+        if not hasattr(self, "hypothesis_"):
+            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
+        found = self.mechanism_.hypotheses.predict(self.hypothesis_, X)
+        return found.astype(np.int64)
+
+    def _release(
+        self,
+        mechanism: LearningMechanism,
+        records: PartlyLabelled,
+        *assumptions: str,
+        drawn_by: LearningMechanism | None = None,
+    ) -> Self:
+        """Reserve the plan, draw, record, and only then keep what was released."""
+        noise = self._noise()
+        plan = mechanism.plan()
+        ledger = MemoryLedger(plan.guarantee) if self.ledger is None else open_ledger(self.ledger)
+        check_noise(ledger, noise)
+        plan_id = ledger.open_plan(plan, self.key or f"fit-{noise.bits(64):016x}")
+        by = drawn_by or mechanism
+        (answer,) = ledger.answer(
+            plan_id, [_QUESTION], _Once(mechanism.event, lambda: by.release(records, noise=noise))
+        )
+        self.classes_ = np.array([0, 1])
+        self.n_features_in_ = mechanism.hypotheses.n_features
+        self.mechanism_, self.guarantee_ = mechanism, plan.guarantee
+        self.hypothesis_ = np.array(answer.parameters)
+        self.privacy_ = PrivacyStatement(
+            epsilon=plan.guarantee.epsilon,
+            delta=plan.guarantee.delta,
+            spent_epsilon=plan.guarantee.epsilon,
+            neighbouring=Neighbouring.REPLACE,
+            unit="record",
+            mechanism=f"{type(self).__name__} ({plan.mechanism})",
+            accountant=plan.accountant,
+            questions=0,
+            assumptions=(*ASSUMPTIONS, *assumptions),
+            secure=answer.secure,
+        )
+        return self
+
+    def _noise(self) -> NoiseSource:
+        """The secure source. Tests override this, and everything they make says so."""
+        return SecureNoise()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Public results only: the ledger stays behind once there are any."""
+        state: dict[str, Any] = dict(super().__getstate__())
+        if "hypothesis_" in state and state["ledger"] is not None:
+            state["ledger"] = LeftBehind()
+        return state
+
+
+class LeftBehind:
+    """In the place of a ledger in a pickled learner: fitting again without one is refused."""
+
+    def __repr__(self) -> str:
+        return "<ledger left behind>"
+
+
+class _Once:
+    """Draws the one answer of a plan."""
+
+    def __init__(self, event: Event, draw: Callable[[], Answer]) -> None:
+        self._event, self._draw = event, draw
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return {self._event: questions}
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return [self._draw() for _ in new]
+
+    def abandon(self) -> None:
+        """Nothing is kept."""
+
+
+def read_partly(hypotheses: HypothesisClass, X: Any, y: Any) -> PartlyLabelled:
+    """Return the records with labels apart from those marked -1, in their order."""
+    points = as_points(X, hypotheses.n_features)
+    labels = np.asarray(y)
+    if labels.shape != (len(points),):
+        raise InvalidArgument(
+            f"`y` must hold one entry for each of {len(points)} records, {UNLABELLED} for those "
+            f"without a label, got shape {labels.shape}."
+        )
+    without = np.asarray(labels == UNLABELLED, dtype=np.bool_)
+    if without.all():
+        raise InvalidArgument("`y` must hold at least one label, 0 or 1, got none.")
+    return PartlyLabelled.read(
+        hypotheses.n_features, points[~without], labels[~without], points[without]
+    )
