@@ -4,8 +4,10 @@ Data: mushrooms, a9a, 20 newsgroups as two classes (``rec.*`` and ``misc.forsale
 rest), and generated records (linear log-odds in 10 features, 100,000 records). For each split,
 drawn by ``numpy.random.default_rng(seed).permutation``, the first 80% are private, the next 2% the
 public pool, the rest the test set. delta is one over the number of private records; neighbours:
-one record replaced. Teachers, representation and students are the classifier's defaults. The
-teachers of a split are trained once; each variant draws its own secure noise.
+one record replaced. Teachers, representation and students are the classifier's defaults; in the
+rows marked "paper" teachers are those of [LZCW21], about 100 records each and the features as they
+are, and a label is priced like the count behind it. The teachers of a split are trained once; each
+variant draws its own secure noise.
 
     python experiments/active_students/run.py --splits 400:420 --jobs 16
 
@@ -125,27 +127,31 @@ class Split:
         self.distinct = distinct_points(self.names)
         self.coordinates = PoolRepresentation(scale=4.0, flatten=0.0).fit(self.pool)
         self.seen = self.coordinates.transform(take(self.pool, self.distinct))
-        self._votes: dict[int, VoteCounts] = {}
+        self._votes: dict[tuple[str, int], VoteCounts] = {}
 
-    def votes(self, n_teachers: int) -> VoteCounts:
-        if n_teachers not in self._votes:
-            shards = equal_split(self.n, n_teachers, np.random.default_rng([self.seed, 1]))
-            self._votes[n_teachers] = train_and_count(
+    def votes(self, teachers: str, epsilon: float) -> VoteCounts:
+        paper = teachers == "paper"
+        number = self.n // 100 if paper else teachers_for(self.n, epsilon)
+        if (teachers, number) not in self._votes:
+            shards = equal_split(self.n, number, np.random.default_rng([self.seed, 1]))
+            self._votes[teachers, number] = train_and_count(
                 LogisticRegression(),
-                self.records,
+                self.X if paper else self.records,
                 self.y,
                 shards,
-                self.points[self.distinct],
+                take(self.pool if paper else self.points, self.distinct),
                 classes=[0, 1],
                 seed=self.seed,
                 progress=False,
             )
-        return self._votes[n_teachers]
+        return self._votes[teachers, number]
 
-    def run(self, epsilon: float, query: str, output: Output, n_questions: int) -> dict[str, Any]:
-        """Return accuracy and what was asked and spent by one variant."""
+    def run(
+        self, epsilon: float, query: str, output: Output, n_questions: int, teachers: str
+    ) -> dict[str, Any]:
+        """Return accuracy and number of questions of one variant."""
         budget = Budget(epsilon, 1 / self.n)
-        bit = output is Output.LABEL
+        bit = output is Output.LABEL and teachers == "default"
         vote = GaussianVote.for_budget(
             budget,
             answers=n_questions,
@@ -154,7 +160,7 @@ class Split:
         )
         noise = SecureNoise()
         terms = Terms(vote, budget, MemoryLedger(budget), "experiment", noise)
-        votes = self.votes(teachers_for(self.n, epsilon))
+        votes = self.votes(teachers, epsilon)
         names = [self.names[place] for place in self.distinct]
         pool = OpenPool(self.distinct, terms.open(votes, names, n_questions))
         released = self._released(pool, query, n_questions)
@@ -190,82 +196,58 @@ class Split:
         )
 
 
-def run_split(name: str, seed: int) -> list[dict[str, Any]]:
+def variants(teachers: str) -> list[tuple[str, Output]]:
+    """Return what is compared: (who chooses the questions, what is released)."""
+    if teachers == "paper":
+        return [(query, Output.LABEL) for query in ("everything", "random", "diverse-margin")]
+    queries = ("everything", *STRATEGIES, "exact-cal")
+    return [(query, output) for output in (Output.LABEL, Output.SHARE) for query in queries]
+
+
+def run_split(name: str, seed: int, teachers: str) -> list[dict[str, Any]]:
     """Return one row per variant."""
     warnings.simplefilter("ignore")
     split, rows = Split(*DATA[name](), seed), []
     m = len(split.distinct)
     chosen = questions_for(m, shares=False)
     for epsilon in EPSILONS:
-        for output in (Output.LABEL, Output.SHARE):
-            for query in ("everything", *STRATEGIES, "exact-cal"):
-                n_questions = m if query == "everything" else chosen
-                found = split.run(epsilon, query, output, n_questions)
-                key = {"data": name, "seed": seed, "epsilon": epsilon}
-                rows.append({**key, "query": query, "output": output.value, **found})
+        for query, output in variants(teachers):
+            n_questions = m if query == "everything" else chosen
+            found = split.run(epsilon, query, output, n_questions, teachers)
+            key = {"data": name, "seed": seed, "teachers": teachers, "epsilon": epsilon}
+            rows.append({**key, "query": query, "output": output.value, **found})
     return rows
 
 
-def difference(rows: list[dict[str, Any]], one: Any, two: Any, **where: Any) -> list[float]:
-    """Return mean and standard error of the paired difference of two (query, output) variants."""
-
-    def of(which: Any) -> dict[tuple[Any, ...], float]:
-        query, output = which
-        wanted = {"query": query, "output": output, **where}
-        return {
-            (row["data"], row["seed"], row["epsilon"]): row["accuracy"]
-            for row in rows
-            if all(row[name] == value for name, value in wanted.items())
-        }
-
-    first, second = of(one), of(two)
-    gaps = np.array([first[key] - second[key] for key in sorted(first)])
-    return [round(float(gaps.mean()), 4), round(float(gaps.std(ddof=1) / len(gaps) ** 0.5), 4)]
+Variant = tuple[str, str, str]
 
 
-def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return mean accuracies, and the paired differences that are asked about."""
-    variants = sorted({(row["query"], row["output"]) for row in rows})
+def accuracies(rows: list[dict[str, Any]], variant: Variant, **where: Any) -> dict[Any, float]:
+    """Return the accuracy of a variant on every split that ``where`` picks."""
+    wanted = {**dict(zip(("teachers", "query", "output"), variant, strict=True)), **where}
+    return {
+        (row["data"], row["seed"], row["epsilon"]): row["accuracy"]
+        for row in rows
+        if all(row[name] == value for name, value in wanted.items())
+    }
+
+
+def mean(values: Any) -> list[float]:
+    """Return mean and standard error."""
+    found = np.array(list(values))
+    return [round(float(found.mean()), 4), round(float(found.std(ddof=1) / len(found) ** 0.5), 4)]
+
+
+def difference(rows: list[dict[str, Any]], one: Variant, two: Variant, **where: Any) -> list[float]:
+    """Return mean and standard error of the paired difference of two variants."""
+    first, second = accuracies(rows, one, **where), accuracies(rows, two, **where)
+    return mean(first[key] - second[key] for key in sorted(first))
+
+
+def cells(rows: list[dict[str, Any]], one: Variant, two: Variant) -> dict[str, Any]:
+    """Return the difference of two variants, pooled and in every cell."""
     names = sorted({row["data"] for row in rows})
-    table: dict[str, Any] = {}
-    for query, output in variants:
-        for name in names:
-            cells = []
-            for epsilon in EPSILONS:
-                of = [
-                    row["accuracy"]
-                    for row in rows
-                    if (row["query"], row["output"], row["data"], row["epsilon"])
-                    == (query, output, name, epsilon)
-                ]
-                error = float(np.std(of, ddof=1) / len(of) ** 0.5)
-                cells.append([round(float(np.mean(of)), 4), round(error, 4)])
-            table.setdefault(f"{query}, {output}", {})[name] = cells
-    pairs: dict[str, Any] = {}
-    for output in ("label", "share"):
-        for query in STRATEGIES:
-            if query == "random":
-                continue
-            one, two = (query, output), ("random", output)
-            pairs[f"{query} - random, {output}"] = {
-                "pooled": difference(rows, one, two),
-                **{
-                    f"{name}, epsilon {epsilon:g}": difference(
-                        rows, one, two, data=name, epsilon=epsilon
-                    )
-                    for name in names
-                    for epsilon in EPSILONS
-                },
-            }
-    hard = ("everything", "label")
-    for output in ("label", "share"):
-        one = ("diverse-margin", output)
-        pairs[f"diverse-margin, {output} - hard labels of the whole pool, epsilon 1"] = {
-            "pooled": difference(rows, one, hard, epsilon=1.0),
-            **{name: difference(rows, one, hard, epsilon=1.0, data=name) for name in names},
-        }
-    one, two = ("diverse-margin", "share"), ("everything", "share")
-    pairs["diverse-margin - the whole pool, shares"] = {
+    return {
         "pooled": difference(rows, one, two),
         **{
             f"{name}, epsilon {epsilon:g}": difference(rows, one, two, data=name, epsilon=epsilon)
@@ -273,6 +255,37 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
             for epsilon in EPSILONS
         },
     }
+
+
+def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return mean accuracies, and the paired differences that are asked about."""
+    names = sorted({row["data"] for row in rows})
+    every = [(t, q, o.value) for t in ("default", "paper") for q, o in variants(t)]
+    table = {
+        ", ".join(variant): {
+            name: [
+                mean(accuracies(rows, variant, data=name, epsilon=epsilon).values())
+                for epsilon in EPSILONS
+            ]
+            for name in names
+        }
+        for variant in every
+    }
+    pairs = {
+        f"{query} - random, {output}, {teachers} teachers": cells(
+            rows, (teachers, query, output), (teachers, "random", output)
+        )
+        for teachers, query, output in every
+        if query not in ("random", "everything")
+    }
+    for teachers, output in (("paper", "label"), ("default", "label"), ("default", "share")):
+        one, hard = (teachers, "diverse-margin", output), (teachers, "everything", "label")
+        pairs[f"diverse-margin, {output} - hard labels of the whole pool, {teachers} teachers"] = {
+            "pooled at epsilon 1": difference(rows, one, hard, epsilon=1.0),
+            **cells(rows, one, hard),
+        }
+    one, two = ("default", "diverse-margin", "share"), ("default", "everything", "share")
+    pairs["diverse-margin - the whole pool, shares, default teachers"] = cells(rows, one, two)
     return {
         "accuracy at epsilon 0.5, 1, 2: mean and standard error": table,
         "paired differences: mean and standard error": pairs,
@@ -288,12 +301,13 @@ def main() -> None:
     first, last = map(int, arguments.splits.split(":"))
     ROWS.parent.mkdir(exist_ok=True)
     done = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
-    known = {(row["data"], row["seed"]) for row in done}
+    known = {(row["data"], row["seed"], row["teachers"]) for row in done}
     tasks = [
-        joblib.delayed(run_split)(name, seed)
+        joblib.delayed(run_split)(name, seed, teachers)
+        for teachers in ("default", "paper")
         for name in arguments.names
         for seed in range(first, last)
-        if (name, seed) not in known
+        if (name, seed, teachers) not in known
     ]
     parallel = joblib.Parallel(arguments.jobs, return_as="generator_unordered", batch_size=1)
     for rows in parallel(tasks):

@@ -7,7 +7,7 @@ boosting teachers, 20 newsgroups as 20 classes. For each split, drawn by
 pool (labels unused), the rest the test set. delta is one over the number of private records;
 neighbours: one record replaced.
 
-    python experiments/passive_defaults/run.py mushrooms a9a --splits 100:120
+    python experiments/defaults/run.py mushrooms a9a --splits 100:120
 
 Look for: the mean over splits with its standard error, beside the same learner trained on all
 private records without privacy.
@@ -119,7 +119,7 @@ def main() -> None:
         }
         print(name, json.dumps(summary, indent=1))
         write(
-            f"passive_defaults_{name}",
+            f"defaults_{name}",
             {
                 "splits": [first, last],
                 "summary": summary,
