@@ -19,8 +19,9 @@ from tacit.mechanisms import SparseVote, VoteCounts
 from tacit.privacy.budget import Budget
 from tacit.testing.noise import SeededNoise
 from tacit.theory.bounds import bns15, btt18, df20, lzcw21, nb20
+from tacit.theory.cutoff import cutoff_for
 from tacit.theory.rates import OTHER_RATES, RISK_RATES, SAMPLE_RATES
-from tacit.theory.sparse_settings import cutoff_for, noise_reach
+from tacit.theory.sparse_noise import noise_reach
 
 MODULES = (bns15, btt18, df20, lzcw21, nb20)
 

@@ -29,9 +29,12 @@ teachers chosen with noise of an eighth of the variance were the best or close t
 noise-aware student, at every epsilon tried.
 """
 
+_WIDEST_BIT = 1000.0
+"""Noise from which on the price of the released bit takes too long to find."""
+
 _CONFIDENT_SHARES = (0.05, 0.1, 0.2, 0.3)
 _CONFIDENT_RATIOS = (1.0, 2.0, 3.75)
-_CUTOFF_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2)
+_CUTOFF_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5)
 
 
 class Release(StrEnum):
@@ -133,13 +136,11 @@ def _share_makers(budget: Budget, questions: int, n_classes: int) -> dict[str, M
 
 
 def _answering_makers(budget: Budget, questions: int, n_classes: int) -> dict[str, Maker]:
-    # In two classes the price of the released bit is below that of the count behind it.
-    gaussian = GaussianVote.for_budget(
-        budget,
-        answers=questions,
-        n_classes=n_classes,
-        calibration="label" if n_classes == 2 else "exact",
-    )
+    gaussian = GaussianVote.for_budget(budget, answers=questions, n_classes=n_classes)
+    if n_classes == 2 and gaussian.sigma < _WIDEST_BIT:
+        # The price of the released bit is mostly below that of the count behind it.
+        bit = GaussianVote.for_budget(budget, answers=questions, calibration="label")
+        gaussian = min(gaussian, bit, key=lambda vote: vote.sigma)
     laplace = LaplaceVote.for_budget(budget, answers=questions, n_classes=n_classes)
     exponential = ExponentialVote.for_budget(budget, answers=questions, n_classes=n_classes)
     return {

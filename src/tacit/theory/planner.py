@@ -121,6 +121,7 @@ def plan_run(
     questions: int | None = None,
     release: Release | str = Release.SHARE,
     baseline: float | None = None,
+    advise: bool = True,
 ) -> RunPlan:
     """Return the run to make, under a vote model for every shard size.
 
@@ -142,6 +143,8 @@ def plan_run(
         Shares are for the default student; labels for any other, and for an oracle.
     baseline : float, optional
         Accuracy of always guessing one class; one over the number of classes by default.
+    advise : bool, default True
+        Whether to work out how much more would do when the plan does not work.
 
     Privacy
     -------
@@ -181,7 +184,7 @@ def plan_run(
         best,
         tuple(found[1:]),
         works,
-        () if works else tuple(ask.missing(n_records)),
+        () if works or not advise else tuple(ask.missing(n_records)),
     )
 
 

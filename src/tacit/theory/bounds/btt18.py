@@ -11,7 +11,7 @@ from tacit import _validate
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
 from tacit.privacy.budget import Budget
-from tacit.theory.sparse_settings import teachers_for_distance
+from tacit.theory.sparse_noise import teachers_for_distance
 
 
 def stability_needed(epsilon: float, delta: float, beta: float) -> float:

@@ -11,7 +11,7 @@ from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
 from tacit.privacy.budget import Budget
 from tacit.theory.bounds.btt18 import SparseRun
-from tacit.theory.sparse_settings import teachers_for_distance
+from tacit.theory.sparse_noise import teachers_for_distance
 
 
 def stable_teachers(

@@ -1,44 +1,11 @@
-"""Cut-offs of the sparse vector, and how many teachers drown its noise."""
+"""How many teachers drown the noise of a sparse vector."""
 
 from __future__ import annotations
 
 import math
 
-from scipy import stats
-
 from tacit import _validate
 from tacit.mechanisms.sparse_vector import SparseVote
-
-DEFAULT_REFUSALS = 0.1
-"""Share of refusals to plan for where nothing is known about the votes."""
-
-
-def cutoff_for(
-    questions: int, *, refusal_rate: float = DEFAULT_REFUSALS, failure: float = 0.05
-) -> int:
-    """Return the cut-off that a run with this rate of refusals exceeds with probability at most
-    ``failure``.
-
-    The binomial quantile: questions are refused independently of each other. One more, since the
-    run stops at the last planned refusal.
-
-    Parameters
-    ----------
-    questions : int
-    refusal_rate : float, default 0.1
-        Expected share of refusals, for example ``forecast(...).refused``.
-    failure : float, default 0.05
-
-    Examples
-    --------
-    >>> cutoff_for(300), cutoff_for(300, refusal_rate=0.01), cutoff_for(3)
-    (40, 7, 2)
-    """
-    _validate.positive_integer(questions=questions)
-    _validate.probability(refusal_rate=refusal_rate)
-    _validate.probability(failure=failure)
-    return min(questions, int(stats.binom.isf(failure, questions, refusal_rate)) + 1)
-
 
 def noise_reach(mechanism: SparseVote, questions: int, failure: float) -> int:
     """Return how far all noise of a run pushes down, but with probability ``failure``.
