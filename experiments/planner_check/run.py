@@ -6,7 +6,8 @@ mushrooms, a9a, 20 newsgroups as two classes (rec.* and misc.forsale against the
 split, drawn by ``numpy.random.default_rng(seed).permutation``, the first 80% are private, the next
 2% the public pool (labels unused), the rest the test set, of which the first 300 are the labelled
 public points: they are in neither the private records nor the pool nor the points scored. delta is
-one over the number of private records.
+one over the number of private records. Questions are asked at random, all at once (``query=None``):
+a student that chooses them asks about harder points, of which nothing is predicted.
 
 All predictions of a data set are written to ``results/planner_predictions_<name>.json`` first; only
 then is a teacher trained. Compared with: a constant guess, the cross-validated accuracy of the
@@ -147,6 +148,7 @@ def fit(split: Split, epsilon: float, n_teachers: int) -> tuple[float, float]:
         delta=budget.delta,
         classes=[0, 1],
         n_teachers=n_teachers,
+        query=None,
         verbose=False,
     )
     with warnings.catch_warnings():

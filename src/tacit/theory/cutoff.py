@@ -90,9 +90,7 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
     return low
 
 
-def cutoff_for(
-    questions: int, *, refusal_rate: float = AUTO_SHARE, failure: float = 0.05
-) -> int:
+def cutoff_for(questions: int, *, refusal_rate: float = AUTO_SHARE, failure: float = 0.05) -> int:
     """Return the cut-off that a run with this rate of refusals exceeds with probability at most
     ``failure``.
 

@@ -107,6 +107,7 @@ class RunPlan:
             f"    n_teachers={self.best.n_teachers},\n"
             f"    n_queries={self.best.questions},\n"
             f"    mechanism={source(self.best.mechanism)},\n"
+            "    query=None,  # at random, all at once: what the forecast is about\n"
             f"{student})\n"
             "clf.fit(X_private, y_private, X_public=X_pool)"
         )
@@ -138,7 +139,7 @@ def plan_run(
     curve : VoteCurve
         Evidence: ``VoteCurve.guessed`` or ``measure_votes``.
     questions : int, optional
-        How many to ask; by default what ``PATEClassifier`` would ask.
+        How many to ask, at random; by default what ``PATEClassifier(query=None)`` would ask.
     release : {"share", "label"}
         Shares are for the default student; labels for any other, and for an oracle.
     baseline : float, optional
@@ -203,7 +204,8 @@ class _Ask:
     def asked(self) -> int:
         if self.questions is not None:
             return min(_validate.positive_integer(questions=self.questions), self.n_points)
-        return questions_for(self.n_points, shares=self.release is Release.SHARE)
+        shares, classes = self.release is Release.SHARE, self.curve.n_classes
+        return questions_for(self.n_points, shares=shares, n_classes=classes)
 
     def candidates(self, n_records: int) -> list[Candidate]:
         """Return the best candidate of every mechanism, the best one first."""

@@ -7,6 +7,7 @@ import math
 from tacit import _validate
 from tacit.mechanisms.sparse_vector import SparseVote
 
+
 def noise_reach(mechanism: SparseVote, questions: int, failure: float) -> int:
     """Return how far all noise of a run pushes down, but with probability ``failure``.
 
