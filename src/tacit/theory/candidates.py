@@ -21,13 +21,16 @@ from tacit.privacy.plan import Plan
 from tacit.theory.forecast import Forecast, forecast
 from tacit.theory.vote_model import VoteModel
 
-AVERAGED = 8
-"""How many answers' noise a student that fits shares averages, as far as choosing settings goes.
+AVERAGED_SHARE = 1 / 20
+"""What part of the answers' noise a student that fits shares averages, as far as choosing settings
+goes: that of a student with about twenty free parameters.
 
-Measured on splits of public benchmark data set aside for this choice (`docs/guide/planning.md`):
-teachers chosen with noise of an eighth of the variance were the best or close to it for the
-noise-aware student, at every epsilon tried.
+Measured on splits of public benchmark data set aside for this choice: with noise reduced so, the
+number of teachers chosen was the best for the noise-aware student, or within 1.3 points of it, at
+every epsilon tried.
 """
+
+_MOST_AVERAGED = 30
 
 _WIDEST_BIT = 1000.0
 """Noise from which on the price of the released bit takes too long to find."""
@@ -195,12 +198,23 @@ def judged(
     seen = forecast(mechanism, model, n_teachers=n_teachers, questions=asked, rough=rough)
     value = seen.accuracy
     if mechanism.output is Output.SHARE:
-        calm = _calmed(mechanism, min(AVERAGED, asked))
+        calm = _calmed(mechanism, averaged_answers(asked))
         value = forecast(calm, model, n_teachers=n_teachers).accuracy
     return Candidate(name, mechanism, n_teachers, size, asked, seen, value)
 
 
-def _calmed(mechanism: Any, averaged: int) -> VoteMechanism:
+def averaged_answers(questions: int) -> float:
+    """Return how many answers' noise a student averages.
+
+    Examples
+    --------
+    >>> averaged_answers(400), averaged_answers(10), averaged_answers(10_000)
+    (20.0, 1.0, 30.0)
+    """
+    return float(min(max(questions * AVERAGED_SHARE, 1.0), _MOST_AVERAGED))
+
+
+def _calmed(mechanism: Any, averaged: float) -> VoteMechanism:
     """Return the mechanism with the noise that is left after averaging; for forecasts alone."""
     if isinstance(mechanism, GaussianVote):
         return replace(mechanism, sigma=mechanism.sigma / averaged**0.5)
