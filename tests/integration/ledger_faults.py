@@ -106,7 +106,8 @@ class RepliesFirstToo(PostgresLedger):
 
     def _settle(self) -> None:
         with self._server.borrow() as connection:
-            connection.exec_driver_sql("COMMIT")
+            if connection.in_transaction():
+                connection.commit()
 
     @contextmanager
     def _reading(self) -> Iterator[object]:
@@ -120,8 +121,7 @@ class RepliesFirstToo(PostgresLedger):
 
         self._settle()
         with self._server.borrow() as connection:
-            self._server.begin(connection)
-            yield _PostgresRows(self._server)
+            yield _PostgresRows(self._server._begin(connection, write=True))
 
 
 BUILDS: dict[tuple[str, str], Callable[..., Ledger]] = {

@@ -120,6 +120,11 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
 
         A point asked before gets the answer it got, free of charge. Shorter than asked when the
         run stopped on the way.
+
+        Raises
+        ------
+        BudgetExceeded
+            When new questions do not fit in what is left; nothing was drawn.
         """
         points = as_points(X, self.hypotheses.n_features)
         return self._answering().ask(points, question_keys(points))

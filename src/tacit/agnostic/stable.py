@@ -32,7 +32,7 @@ from tacit.privacy.pure import pure_epsilon_for
 
 CONSTANTS = ("practical", "paper")
 _SHARES = tuple(step / 20 for step in range(1, 20))
-_FLIPS = tuple(0.4 * 0.85**step for step in range(40))
+_FLIPS = tuple(0.4 * 0.85**step for step in range(80))
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class UniversalOracle(AskedLearner):
         How many different points to answer by vote before learning, m0 in the paper.
     split : {"records", "budget"}
         The vote and the learner must not both spend the whole epsilon on the same records, as the
-        paper has it. ``records``: half of the records each, with the whole budget. ``budget``: all
+        paper has it. ``records``: every other record each, with the whole budget. ``budget``: all
         records, with half of epsilon each.
     cutoff : int or "auto"
         How many refusals the vote may give; after them it has stopped, and the remaining first
@@ -124,8 +124,8 @@ class UniversalOracle(AskedLearner):
 
     def _settle(self, n_records: int, budget: Budget) -> None:
         by_records = _validate.one_of(SPLITS, split=self.split) == "records"
-        voting = n_records // 2 if by_records else n_records
-        if voting < 1 or n_records < 2:
+        voting = (n_records + 1) // 2 if by_records else n_records
+        if n_records < 2:
             raise InvalidArgument(f"`X` must hold at least two records, got {n_records}.")
         share = 1.0 if by_records else 0.5
         part = Budget(budget.epsilon * share, budget.delta)
@@ -165,8 +165,8 @@ class UniversalOracle(AskedLearner):
     def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> UniversalAnswers:
         records = self._records
         if self.split == "records":
-            voting = records.take(slice(0, len(records) // 2))
-            learning = records.take(slice(len(records) // 2, None))
+            # By position alone; every other one, in case the records are sorted.
+            voting, learning = records.take(slice(0, None, 2)), records.take(slice(1, None, 2))
         else:
             voting = learning = records
         return UniversalAnswers(

@@ -7,17 +7,26 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from tacit.datasets.records import take
-from tacit.students.active.base import FloatArray, IndexArray, smallest
-from tacit.students.active.margin import Margin
+from tacit.students.active.base import (
+    FloatArray,
+    IndexArray,
+    as_numbers,
+    pool_size,
+    random_unasked,
+    smallest,
+    unasked,
+)
+from tacit.students.active.selector import SELECTOR_PENALTY, selector_margins
 
 
 @dataclass(frozen=True)
-class DiverseMargin(Margin):
+class DiverseMargin:
     """Ask about points near the boundary, spread over the pool.
 
     The ``factor * k`` points of smallest margin are put into ``k`` clusters, those nearest the
@@ -48,21 +57,30 @@ class DiverseMargin(Margin):
     True
     """
 
+    penalty: float = SELECTOR_PENALTY
+    n_initial: int = 10
     factor: int = 5
 
-    def _nearest(
+    def select(
         self,
-        points: Any,
-        left: IndexArray,
-        margins: FloatArray,
+        X_pool: Any,
+        asked: IndexArray,
+        labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
-        candidates = smallest(margins, self.factor * k, rng)
-        near = left[candidates]
+        """Return ``k`` points near the boundary. See ``Strategy``."""
+        points = as_numbers(X_pool)
+        found = None
+        if len(asked) >= self.n_initial:
+            found = selector_margins(points, asked, labels, self.penalty)
+        if found is None:
+            return random_unasked(pool_size(points), asked, k, rng)
+        left = unasked(pool_size(points), asked)
+        near = left[smallest(found[left], self.factor * k, rng)]
         if len(near) <= k:
             return near
-        weights = np.maximum(1 - np.tanh(margins[candidates] / 2), 1e-9)
+        weights = np.maximum(1 - np.tanh(found[near] / 2), 1e-9)
         return near[spread(take(points, near), weights, k, rng)]
 
 
