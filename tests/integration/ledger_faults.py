@@ -106,8 +106,7 @@ class RepliesFirstToo(PostgresLedger):
 
     def _settle(self) -> None:
         with self._server.borrow() as connection:
-            if connection.in_transaction():
-                connection.commit()
+            connection.exec_driver_sql("COMMIT")
 
     @contextmanager
     def _reading(self) -> Iterator[object]:
@@ -121,7 +120,8 @@ class RepliesFirstToo(PostgresLedger):
 
         self._settle()
         with self._server.borrow() as connection:
-            yield _PostgresRows(self._server._begin(connection, write=True))
+            self._server.begin(connection)
+            yield _PostgresRows(self._server)
 
 
 BUILDS: dict[tuple[str, str], Callable[..., Ledger]] = {

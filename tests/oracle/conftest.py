@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from tacit import PrivateOracle
 from tacit.privacy.noise import NoiseSource
@@ -21,6 +20,19 @@ class Task(NamedTuple):
 
     X: Any
     y: Any
+
+
+class Between:
+    """The plane between the means of two classes: any object will do, and this one is quick."""
+
+    def fit(self, X: Any, y: Any) -> Between:
+        self.labels = np.unique(y)
+        low, high = (X[y == label].mean(axis=0) for label in self.labels)
+        self.normal, self.middle = high - low, (high + low) / 2
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.labels[((X - self.middle) @ self.normal > 0).astype(int)]
 
 
 class SeededOracle(PrivateOracle):
@@ -38,7 +50,7 @@ def task() -> Task:
 
 
 def _make(kind: type[PrivateOracle], settings: dict[str, Any]) -> PrivateOracle:
-    learner = settings.pop("learner", None) or LogisticRegression()
+    learner = settings.pop("learner", None) or Between()
     defaults = {
         "epsilon": 20.0,
         "delta": 1e-9,

@@ -133,7 +133,7 @@ def test_a_mechanism_beyond_the_budget_is_refused(make: Any, task: Any) -> None:
 
 
 def test_sparse_records_and_missing_values(make: Any, task: Any) -> None:
-    oracle = make().fit(sp.csr_matrix(task.X), task.y)
+    oracle = make(learner=LogisticRegression()).fit(sp.csr_matrix(task.X), task.y)
     assert oracle.ask(sp.csr_matrix(CLEAR)).tolist() == ["yes", "no"]
     assert oracle.ask(CLEAR).tolist() == ["yes", "no"]
     learner = HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=2)

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from tacit.errors import InvalidArgument
 from tacit.privacy import gaussian
+from tacit.privacy.budget import Budget
+from tacit.privacy.calibrate import gaussian_sigma
 
 
 def brute_force_delta(epsilon: float, sigma: float, shifts: int) -> float:
@@ -119,3 +121,25 @@ def test_bad_arguments_are_named(bad: object) -> None:
         gaussian.discrete_delta(1.0, bad, 1)  # type: ignore[arg-type]
     with pytest.raises(InvalidArgument, match="`delta`"):
         gaussian.discrete_epsilon(bad, 1.0, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("n", "planned", "epsilon", "answered", "published"),
+    [
+        (6499, 49, 0.5, 40.1, 0.4461),
+        (6499, 49, 1.0, 42.9, 0.9267),
+        (6499, 49, 2.0, 46.5, 1.9410),
+        (39073, 293, 1.0, 290.8, 0.9958),
+        (39073, 293, 2.0, 290.3, 1.9896),
+    ],
+)
+def test_ex_post_figures_of_the_paper(n, planned, epsilon, answered, published):
+    """[LZCW21] Table 4: mean numbers of answers at noise fixed for the planned number."""
+    sigma = gaussian_sigma(Budget(epsilon, 1 / n), answers=planned)
+    low, high = 1e-6, epsilon
+    while high - low > 1e-9:
+        middle = (low + high) / 2
+        above = gaussian.gdp_delta(middle, math.sqrt(answered) / sigma) > 1 / n
+        low, high = (middle, high) if above else (low, middle)
+    # The published mean of answers has one decimal.
+    assert high == pytest.approx(published, abs=1.5e-3)

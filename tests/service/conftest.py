@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import httpx
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -107,3 +114,61 @@ def run(directory: Callable[..., Path]) -> Iterator[Callable[..., Running]]:
             return Running(client, service, access, clock, made.text)
 
         yield start
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Served(NamedTuple):
+    """A service in a process of its own."""
+
+    process: subprocess.Popen[bytes]
+    port: int
+    said: Path
+
+    @property
+    def address(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[str, str]:
+        """Stop it and return what it printed and logged."""
+        self.process.send_signal(number)
+        self.process.wait(timeout=60)
+        return (self.said / "out").read_text(), (self.said / "err").read_text()
+
+
+@contextmanager
+def _served(folder: Path, *options: str) -> Iterator[Served]:
+    """Run ``tacit serve`` until it is ready."""
+    said = folder.with_name(f"{folder.name}-said")
+    said.mkdir(exist_ok=True)
+    port = free_port()
+    command = [sys.executable, "-m", "tacit", "serve", str(folder), "--port", str(port), *options]
+    # To files: a pipe that nobody empties would stop the service when it is full.
+    with open(said / "out", "wb") as out, open(said / "err", "wb") as err:
+        process = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
+    found = Served(process, port, said)
+    try:
+        for _ in range(600):
+            assert process.poll() is None, (said / "err").read_text()
+            try:
+                if httpx.get(f"{found.address}/readyz").status_code == 200:
+                    break
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        yield found
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+@pytest.fixture
+def served() -> Callable[..., Any]:
+    """Return a context that runs ``tacit serve`` in a process of its own."""
+    return _served

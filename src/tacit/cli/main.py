@@ -29,6 +29,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("tacit.cli.demo:demo", "Train a private classifier on generated records."),
     "keys": ("tacit.cli.keys:keys", "Make, list, revoke and replace API keys of a served oracle."),
     "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
+    "plan": ("tacit.cli.plan:plan", "Say what to run and what to expect, before spending."),
     "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
 }
 

@@ -189,7 +189,7 @@ def _account(
                 "spend the same budget twice."
             )
         return found
-    found = open_ledger(inside if given is None else given, budget=_budget_for(given, terms))
+    found = _first_opened(inside, given, terms)
     _carry_estimate(found, terms, estimate)
     try:
         write_new(folder / ACCOUNT, manifest.to_json({"ledger": _identity(found)}), mode=FILE_MODE)
@@ -201,15 +201,14 @@ def _account(
     return found
 
 
-def _budget_for(given: Any, terms: OracleTerms) -> Any:
-    # A ledger that exists has a lifetime budget of its own; a new one gets the oracle's.
+def _first_opened(inside: Path, given: Any, terms: OracleTerms) -> Ledger:
+    """Return the ledger there is, with a lifetime budget of its own, or a new one."""
     if given is None:
-        return terms.budget
+        return open_ledger(inside, budget=terms.budget)
     try:
-        open_ledger(given)
+        return open_ledger(given)
     except InvalidArgument:
-        return terms.budget
-    return None
+        return open_ledger(given, budget=terms.budget)
 
 
 def _identity(ledger: Ledger) -> str:

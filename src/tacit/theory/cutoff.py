@@ -90,6 +90,31 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
     return low
 
 
+def cutoff_for(questions: int, *, refusal_rate: float = AUTO_SHARE, failure: float = 0.05) -> int:
+    """Return the cut-off that a run with this rate of refusals exceeds with probability at most
+    ``failure``.
+
+    The binomial quantile: questions are refused independently of each other. One more, since the
+    run stops at the last planned refusal.
+
+    Parameters
+    ----------
+    questions : int
+    refusal_rate : float, default 0.1
+        Expected share of refusals, for example ``forecast(...).refused``.
+    failure : float, default 0.05
+
+    Examples
+    --------
+    >>> cutoff_for(300), cutoff_for(300, refusal_rate=0.01), cutoff_for(3)
+    (40, 7, 2)
+    """
+    _validate.positive_integer(questions=questions)
+    _validate.probability(refusal_rate=refusal_rate)
+    _validate.probability(failure=failure)
+    return min(questions, int(stats.binom.isf(failure, questions, refusal_rate)) + 1)
+
+
 def _answerable(budget: Budget, cutoff: int, n_teachers: int) -> bool:
     found = sparse_vector(budget, cutoff=cutoff)
     return found.threshold + _DEVIATIONS * found.scale <= n_teachers / 6 - 1

@@ -20,6 +20,7 @@ from tacit.errors import (
 )
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
+from tacit.privacy.ledger.answers import Entry
 from tacit.privacy.ledger.chain import Kind, link
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
@@ -217,17 +218,11 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
 
     class Overtaken(CountingRelease):
         def draw(self, new, room):  # type: ignore[no-untyped-def]
-            with rival._server._engine.begin() as connection:
-                from tacit.privacy.ledger.postgres import _PostgresRows
-
-                rows = _PostgresRows(connection)
-                opened = ledger._book.plan(rows, plan)
-                from tacit.privacy.ledger.answers import Entry
-
+            with rival._reading() as rows:
+                opened, head = ledger._book.plan(rows, plan), rows.head()
+                assert head is not None
                 answer = CountingRelease(first=7)._one()
                 entry = Entry(b"k" * 32, answer, opened.usage(rows).plus(answer))
-                head = rows.head()
-                assert head is not None
                 rows.append([link(head, Kind.ANSWER, opened.codec.encode(entry), plan)])
             return super().draw(new, room)
 

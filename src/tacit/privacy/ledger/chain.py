@@ -57,6 +57,11 @@ class Row:
         )
 
     @property
+    def fields(self) -> tuple[int, int, int, int, bytes, bytes]:
+        """The columns of the row, in order."""
+        return self.seq, self.format_version, self.kind, self.owner, self.body, self.hash
+
+    @property
     def key(self) -> bytes:
         """What the row is found by, among those of its kind and owner."""
         return self.body[:HASH_SIZE]

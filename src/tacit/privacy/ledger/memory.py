@@ -134,6 +134,9 @@ class _Rows:
             self._keyed[row.kind, row.owner, row.key] = row
             self._owned.setdefault((row.kind, row.owner), []).append(row)
 
+    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+        """Nothing to fetch: the rows are here."""
+
     def cut(self, length: int) -> None:
         """Take back every row from ``length`` on."""
         while len(self._rows) > length:

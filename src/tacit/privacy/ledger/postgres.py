@@ -8,6 +8,7 @@ writers can insert (``docs/proofs/ledger.md``).
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -65,7 +66,7 @@ class PostgresLedger(RowLedger):
                         "budget=Budget(...))."
                     )
                 migrate(connection)
-                self._created = self._create(_PostgresRows(connection), budget, composition)
+                self._created = self._create(_PostgresRows(self._server), budget, composition)
         except CommitUnclear as error:
             raise LedgerUnavailable(
                 f"It is not clear whether the ledger {self.url!r} was created. Open it again."
@@ -78,13 +79,18 @@ class PostgresLedger(RowLedger):
 
     @contextmanager
     def _reading(self) -> Iterator[Store]:
-        with self._server.reading() as connection:
-            yield _PostgresRows(connection)
+        with self._server.reading():
+            yield _PostgresRows(self._server)
+
+    @contextmanager
+    def _walking(self) -> Iterator[Store]:
+        with self._server.walking():
+            yield _PostgresRows(self._server)
 
     @contextmanager
     def _writing(self) -> Iterator[Store]:
-        with self._server.writing() as connection:
-            yield _PostgresRows(connection)
+        with self._server.writing():
+            yield _PostgresRows(self._server)
 
     def close(self) -> None:
         """Close the connection; it is opened again when the ledger is next used."""
@@ -124,7 +130,7 @@ def fill(url: str, rows: Iterable[Row]) -> None:
                     f"There is a ledger at {server.shown!r} already; it was left alone."
                 )
             migrate(connection)
-            append_all(_PostgresRows(connection), rows)
+            append_all(_PostgresRows(server), rows)
     except CommitUnclear as error:
         raise LedgerUnavailable(
             f"It is not clear whether the ledger was written to {server.shown!r}. Verify it there "
@@ -143,68 +149,132 @@ _OWNED = _SELECT.where(*_OF, ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c
 _KEYED = _SELECT.where(*_OF, KEY == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.LargeBinary))))
 _LAST = _SELECT.where(*_OF).order_by(ROWS.c.seq.desc()).limit(1)
 
-# One statement and one round trip for any number of rows.
-_APPEND = sa.text("""
-    INSERT INTO tacit_ledger_row (seq, format_version, kind, owner, body, hash)
-    SELECT * FROM unnest(
-        CAST(:seq AS bigint[]), CAST(:format_version AS integer[]), CAST(:kind AS integer[]),
-        CAST(:owner AS bigint[]), CAST(:body AS bytea[]), CAST(:hash AS bytea[])
+# One statement and one round trip for any number of rows; a few are quicker without arrays.
+_COLUMNS = "(seq, format_version, kind, owner, body, hash)"
+_A_FEW = 8
+_APPEND_FEW = [
+    f"INSERT INTO tacit_ledger_row {_COLUMNS} VALUES " + ", ".join(["(%s, %s, %s, %s, %s, %s)"] * n)
+    for n in range(_A_FEW + 1)
+]
+_APPEND = f"""
+    INSERT INTO tacit_ledger_row {_COLUMNS} SELECT * FROM unnest(
+        %s::bigint[], %s::integer[], %s::integer[], %s::bigint[], %s::bytea[], %s::bytea[]
     )
-""")
+"""
 
 _BEFORE_ALL = -(2**63)
 
 
-class _PostgresRows:
-    """Rows seen through the transaction that is open on a connection."""
+# The rows that one request looks at, with the row before each, against which it is checked.
+_EXPECT = sa.text("""
+    WITH analyst AS (
+        SELECT seq FROM tacit_ledger_row
+        WHERE kind = 3 AND owner = :plan AND substring(body, 1, 32) = :analyst
+    ), looked_at AS (
+        (SELECT seq FROM tacit_ledger_row ORDER BY seq DESC LIMIT 1)
+        UNION ALL
+        (SELECT seq FROM tacit_ledger_row WHERE kind = 2 AND owner = :plan
+         ORDER BY seq DESC LIMIT 1)
+        UNION ALL
+        (SELECT seq FROM tacit_ledger_row WHERE kind = 4 AND owner = (SELECT seq FROM analyst)
+         ORDER BY seq DESC LIMIT 1)
+        UNION ALL
+        SELECT seq FROM tacit_ledger_row
+        WHERE kind = 2 AND owner = :plan AND substring(body, 1, 32) = ANY(:keys)
+        UNION ALL
+        SELECT seq FROM tacit_ledger_row
+        WHERE kind = 4 AND owner = (SELECT seq FROM analyst)
+            AND substring(body, 1, 32) = ANY(:keys)
+        UNION ALL SELECT seq FROM analyst
+        UNION ALL SELECT CAST(:seen AS bigint)
+    )
+    SELECT seq, format_version, kind, owner, body, hash FROM tacit_ledger_row
+    WHERE seq = ANY(ARRAY(SELECT seq - back FROM looked_at, generate_series(0, 1) AS back))
+    ORDER BY seq
+""")
 
-    def __init__(self, connection: sa.Connection) -> None:
-        self._connection = connection
+
+class _PostgresRows:
+    """Rows seen through a connection, in the transaction that is open on it."""
+
+    def __init__(self, server: PostgresConnection) -> None:
+        self._server = server
+        self._fetched: _Fetched | None = None
 
     def head(self) -> Row | None:
-        return self._one(_HEAD)
+        return self._fetched.head if self._fetched else self._one(_HEAD)
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
-        if not seqs:
-            return {}
-        found = self._connection.execute(_AT, {"seqs": [int(seq) for seq in seqs]})
-        return {row.seq: row for row in map(_row, found)}
+        known = self._fetched.rows if self._fetched else {}
+        if all(seq in known for seq in seqs):
+            return {seq: known[seq] for seq in seqs}
+        return {row.seq: row for row in self._read(_AT, seqs=[int(seq) for seq in seqs])}
 
     def rows(self) -> Iterator[Row]:
         after = _BEFORE_ALL
-        while found := self._connection.execute(_NEXT, {"after": after}).all():
-            yield from map(_row, found)
+        while found := self._read(_NEXT, after=after):
+            yield from found
             after = found[-1].seq
 
     def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
-        values = {"kind": int(kind), "owner": int(owner), "after": after}
-        return map(_row, self._connection.execute(_OWNED, values))
+        return iter(self._read(_OWNED, kind=int(kind), owner=int(owner), after=after))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
         if not keys:
             return {}
-        values = {"kind": int(kind), "owner": int(owner), "keys": list(keys)}
-        return {row.key: row for row in map(_row, self._connection.execute(_KEYED, values))}
+        if self._fetched and self._fetched.has(kind, owner, keys):
+            found = self._fetched.owned(kind, owner)
+            return {row.key: row for row in found if row.key in keys}
+        found = self._read(_KEYED, kind=int(kind), owner=int(owner), keys=list(keys))
+        return {row.key: row for row in found}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
-        return self._one(_LAST, {"kind": int(kind), "owner": int(owner)})
+        if self._fetched and self._fetched.has(kind, owner, ()):
+            return next(reversed(self._fetched.owned(kind, owner)), None)
+        return self._one(_LAST, kind=int(kind), owner=int(owner))
 
     def append(self, rows: Sequence[Row]) -> None:
+        self._fetched = None
         if not rows:
             return
-        values = {
-            "seq": [row.seq for row in rows],
-            "format_version": [row.format_version for row in rows],
-            "kind": [row.kind for row in rows],
-            "owner": [row.owner for row in rows],
-            "body": [row.body for row in rows],
-            "hash": [row.hash for row in rows],
-        }
-        self._connection.execute(_APPEND, values)
+        fields = [row.fields for row in rows]
+        with self._server.borrow() as connection:
+            if len(rows) <= _A_FEW:
+                values = tuple(itertools.chain.from_iterable(fields))
+                connection.exec_driver_sql(_APPEND_FEW[len(rows)], values)
+            else:
+                columns = tuple(map(list, zip(*fields, strict=True)))
+                connection.exec_driver_sql(_APPEND, columns)
 
-    def _one(self, query: sa.Select[Any], values: dict[str, Any] | None = None) -> Row | None:
-        found = self._connection.execute(query, values or {}).first()
-        return None if found is None else _row(found)
+    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+        found = self._read(_EXPECT, plan=int(plan), keys=list(keys), analyst=analyst, seen=seen)
+        self._fetched = _Fetched(found, plan, frozenset(keys), analyst)
+
+    def _one(self, query: sa.Executable, **values: object) -> Row | None:
+        return next(iter(self._read(query, **values)), None)
+
+    def _read(self, query: sa.Executable, **values: object) -> list[Row]:
+        return [_row(found) for found in self._server.read(query, values)]
+
+
+class _Fetched:
+    """What ``_EXPECT`` found, in order, and which look-ups it answers; alone among writers."""
+
+    def __init__(
+        self, found: Sequence[Row], plan: int, keys: frozenset[bytes], analyst: bytes
+    ) -> None:
+        self.rows = {row.seq: row for row in found}
+        self.head = found[-1] if found else None
+        self._covered = {(Kind.ANSWER, plan): keys, (Kind.ANALYST, plan): frozenset([analyst])}
+        named = (row for row in self.owned(Kind.ANALYST, plan) if row.key == analyst)
+        self._covered |= {(Kind.SHOWN, row.seq): keys for row in named}
+
+    def owned(self, kind: Kind, owner: int) -> list[Row]:
+        return [row for row in self.rows.values() if (row.kind, row.owner) == (kind, owner)]
+
+    def has(self, kind: Kind, owner: int, keys: Collection[bytes]) -> bool:
+        covered = self._covered.get((kind, owner))
+        return covered is not None and covered.issuperset(keys)
 
 
 def _row(found: Any) -> Row:

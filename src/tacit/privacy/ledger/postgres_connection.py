@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import sqlalchemy as sa
 from psycopg.pq import TransactionStatus
@@ -30,7 +31,6 @@ _SETTINGS = sa.text("""
            set_config('idle_in_transaction_session_timeout', :idle, false),
            set_config('synchronous_commit', :commit, false)
 """)
-_LOCK = sa.text("SELECT pg_advisory_xact_lock(:key)")
 
 
 class PostgresConnection(LentConnection[sa.Connection]):
@@ -42,6 +42,7 @@ class PostgresConnection(LentConnection[sa.Connection]):
         self._engine = sa.create_engine(
             self.url,
             poolclass=sa.NullPool,
+            isolation_level="AUTOCOMMIT",  # transactions are opened in so many words, below
             pool_reset_on_return=None,  # closing does it
             connect_args={
                 "connect_timeout": max(2, int(min(timeout, 10))),
@@ -70,29 +71,28 @@ class PostgresConnection(LentConnection[sa.Connection]):
 
     def _prepare(self, connection: sa.Connection) -> int:
         """Set what the promise of a durable commit needs; return the number of the schema."""
-        with connection.begin():
-            found = connection.execute(_START).one()
-            if found.fsync != "on":
-                raise LedgerUnavailable(
-                    f"The server of the ledger {self.shown!r} runs with fsync off: it may lose "
-                    "what it has confirmed, and the record of a spend with it. Turn fsync on."
-                )
-            if found.schema is None:
-                raise LedgerUnavailable(
-                    f"The database of the ledger {self.shown!r} has no schema on its search path. "
-                    "Create one for the ledger."
-                )
-            weak = found.synchronous_commit == "off"
-            milliseconds = int(self._timeout * 1000)
-            connection.execute(
-                _SETTINGS,
-                {
-                    "wait": str(max(1, milliseconds)),
-                    # A process that hangs in the middle must not keep all others waiting for ever.
-                    "idle": str(max(60_000, 2 * milliseconds)),
-                    "commit": "on" if weak else found.synchronous_commit,
-                },
+        found = connection.execute(_START).one()
+        if found.fsync != "on":
+            raise LedgerUnavailable(
+                f"The server of the ledger {self.shown!r} runs with fsync off: it may lose "
+                "what it has confirmed, and the record of a spend with it. Turn fsync on."
             )
+        if found.schema is None:
+            raise LedgerUnavailable(
+                f"The database of the ledger {self.shown!r} has no schema on its search path. "
+                "Create one for the ledger."
+            )
+        weak = found.synchronous_commit == "off"
+        milliseconds = int(self._timeout * 1000)
+        connection.execute(
+            _SETTINGS,
+            {
+                "wait": str(max(1, milliseconds)),
+                # A process that hangs in the middle must not keep all others waiting for ever.
+                "idle": str(max(60_000, 2 * milliseconds)),
+                "commit": "on" if weak else found.synchronous_commit,
+            },
+        )
         return int(found.schema)
 
     def _shut(self, connection: sa.Connection) -> None:
@@ -113,9 +113,29 @@ class PostgresConnection(LentConnection[sa.Connection]):
 
     @contextmanager
     def reading(self) -> Iterator[sa.Connection]:
-        """Open a transaction that sees one state."""
+        """Lend the connection for single statements, each of which sees the newest state."""
         with self.errors(), self.borrow() as connection:
-            with self._transaction(connection, write=False) as connection:
+            _refuse_nested(connection)
+            yield connection
+
+    def read(self, query: sa.Executable, values: Mapping[str, object]) -> Sequence[sa.Row[Any]]:
+        """Run one query, in the transaction if one is open; else a second time if need be."""
+        with self.borrow() as connection:
+            alone = _status(connection) is TransactionStatus.IDLE
+            try:
+                return connection.execute(query, values).all()
+            except DBAPIError as error:
+                if not (alone and error.connection_invalidated):
+                    raise
+                # The server was restarted, or the network cut us off, while nothing was going on.
+                return self._reconnected(connection).execute(query, values).all()
+
+    @contextmanager
+    def walking(self) -> Iterator[sa.Connection]:
+        """Open a transaction that sees one state from beginning to end."""
+        begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+        with self.errors(), self.borrow() as connection:
+            with self._transaction(connection, begin, _roll_back) as connection:
                 yield connection
 
     @contextmanager
@@ -124,63 +144,65 @@ class PostgresConnection(LentConnection[sa.Connection]):
         with self.errors():
             try:
                 with self.borrow() as connection:
-                    with self._transaction(connection, write=True) as connection:
+                    with self._transaction(connection, None, _commit) as connection:
                         yield connection
             except CommitUnclear:
                 self.close()
                 raise
 
     @contextmanager
-    def _transaction(self, connection: sa.Connection, *, write: bool) -> Iterator[sa.Connection]:
-        if connection.in_transaction():
-            raise LedgerError("A release must not use the ledger that records it.")
-        connection = self._begin(connection, write)
+    def _transaction(
+        self,
+        connection: sa.Connection,
+        begin: str | None,
+        end: Callable[[sa.Connection], None],
+    ) -> Iterator[sa.Connection]:
+        _refuse_nested(connection)
+        connection = self.begin(connection, begin)
         pid = os.getpid()
         try:
             yield connection
             if os.getpid() != pid:
                 raise LedgerUnavailable("A release must not fork and go on in the new process.")
-            if write:
-                _commit(connection)
-            else:
-                connection.rollback()
+            end(connection)
         except BaseException:
             # In a process forked meanwhile the transaction belongs to the parent: hands off.
             if os.getpid() == pid:
                 self._drop(connection)
             raise
 
-    def _begin(self, connection: sa.Connection, write: bool) -> sa.Connection:
+    def begin(self, connection: sa.Connection, begin: str | None = None) -> sa.Connection:
+        """Open a transaction, by default a writer's; return the connection that it is on."""
         try:
-            self._first_words(connection, write)
+            connection.exec_driver_sql(begin or self._begin_writing)
         except DBAPIError as error:
             if not error.connection_invalidated:
                 self._drop(connection)
                 raise
-            # The server was restarted, or the network cut us off, while nothing was going on.
-            self._drop(connection)
-            self._connection = connection = self._open()
-            self._first_words(connection, write)
+            connection = self._reconnected(connection)
+            connection.exec_driver_sql(begin or self._begin_writing)
         return connection
 
-    def _first_words(self, connection: sa.Connection, write: bool) -> None:
+    @property
+    def _begin_writing(self) -> str:
         # Under "read committed" every statement sees what was committed when it starts: those
-        # after the lock see all that its last holder wrote.
-        connection.execution_options(
-            isolation_level="READ COMMITTED" if write else "REPEATABLE READ",
-            postgresql_readonly=not write,
+        # after the lock see all that its last holder wrote. One round trip for both.
+        return (
+            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
+            f"SELECT pg_advisory_xact_lock({self._key})"
         )
-        connection.begin()
-        if write:
-            connection.execute(_LOCK, {"key": self._key})
-        else:
-            connection.execute(sa.text("SELECT 1"))
+
+    def _reconnected(self, broken: sa.Connection) -> sa.Connection:
+        self._shut(broken)
+        self._connection = None
+        self._connection = self._open()
+        return self._connection
 
     def _drop(self, connection: sa.Connection) -> None:
         """Take the transaction back; a connection in doubt is closed, which does the same."""
         try:
             if not connection.invalidated:
-                connection.rollback()
+                _roll_back(connection)
                 return
         except SQLAlchemyError:
             pass
@@ -209,15 +231,29 @@ class PostgresConnection(LentConnection[sa.Connection]):
         )
 
 
+def _status(connection: sa.Connection) -> TransactionStatus | None:
+    driver = None if connection.invalidated else connection.connection.driver_connection
+    return None if driver is None else driver.info.transaction_status
+
+
+def _refuse_nested(connection: sa.Connection) -> None:
+    if _status(connection) is TransactionStatus.INTRANS:
+        raise LedgerError("A release must not use the ledger that records it.")
+
+
 def _commit(connection: sa.Connection) -> None:
-    driver = connection.connection.driver_connection
-    if driver is None or driver.info.transaction_status != TransactionStatus.INTRANS:
+    if _status(connection) is not TransactionStatus.INTRANS:
         # After an error the server would answer COMMIT with a rollback, and no complaint.
         raise LedgerUnavailable("The transaction of the ledger failed. Nothing was released.")
     try:
-        connection.commit()
+        connection.exec_driver_sql("COMMIT")
     except SQLAlchemyError as error:
         raise CommitUnclear from error
+
+
+def _roll_back(connection: sa.Connection) -> None:
+    if _status(connection) is not TransactionStatus.IDLE:
+        connection.exec_driver_sql("ROLLBACK")
 
 
 _NO_CONNECTION = (

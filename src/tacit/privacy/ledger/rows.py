@@ -63,7 +63,11 @@ class RowLedger(ABC):
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Store]:
-        """Open a transaction that sees one state of the rows."""
+        """Open the rows for reading. Rows may be added meanwhile; none that is there changes."""
+
+    def _walking(self) -> AbstractContextManager[Store]:
+        """Open the rows for reading, in one state from beginning to end."""
+        return self._reading()
 
     @abstractmethod
     def _writing(self) -> AbstractContextManager[Store]:
@@ -119,7 +123,7 @@ class RowLedger(ABC):
 
     def statement(self) -> str:
         """Return the state of the account in words."""
-        with self._reading() as store:
+        with self._walking() as store:
             total, plans = self._book.totals(store), self._book.read(store)
             return words.statement(
                 budget=self.budget,
@@ -221,6 +225,7 @@ class RowLedger(ABC):
         request = Request(keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure)
         try:
             with self._writing() as store:
+                self._expect(store, plan_id, keys, on_behalf)
                 head, opened = self._checked_head(store), self._book.plan(store, plan_id)
                 answers = request.carry_out(store, head, opened)
                 fp.failpoint(fp.BEFORE_COMMIT)
@@ -234,6 +239,12 @@ class RowLedger(ABC):
             self._seen = request.head
         fp.failpoint(fp.AFTER_COMMIT)
         return answers
+
+    def _expect(
+        self, store: Store, plan_id: PlanId, keys: Sequence[bytes], on_behalf: Analyst | None
+    ) -> None:
+        analyst = b"" if on_behalf is None else on_behalf.key
+        store.expect(plan_id, set(keys), analyst, self._seen.seq if self._seen else 0)
 
     def _find_out(self, plan_id: PlanId, request: Request, error: CommitUnclear) -> list[Answer]:
         """Find out what an unclear commit did: what is recorded may leave, nothing else."""
@@ -281,14 +292,14 @@ class RowLedger(ABC):
         """Walk the whole chain and return its head; ``known`` is a head kept elsewhere."""
         from tacit.privacy.ledger.verify import verify_rows
 
-        with self._reading() as store:
+        with self._walking() as store:
             self._verify_store(store)
             return _as_head(verify_rows(store.rows(), self._creation, known))
 
     @contextmanager
     def snapshot(self) -> Iterator[tuple[Creation, Head, Iterator[Row]]]:
         """Open one state of the ledger: how it began, its head, and all rows in order."""
-        with self._reading() as store:
+        with self._walking() as store:
             yield self._creation, _as_head(self._checked_head(store)), store.rows()
 
     def _verify_store(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default

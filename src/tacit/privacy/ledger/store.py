@@ -35,6 +35,13 @@ class Store(Protocol):
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
 
+    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+        """Hear what is going to be looked at for these questions: a store may fetch it in one go.
+
+        ``analyst`` is the key of the analyst's row (empty if there is none), ``seen`` the number of
+        the row that was the newest one before. Only before a transaction writes.
+        """
+
 
 class CommitUnclear(Exception):
     """A commit failed in a way that leaves open whether it took effect."""

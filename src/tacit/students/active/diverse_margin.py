@@ -7,26 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from tacit.datasets.records import take
-from tacit.students.active.base import (
-    FloatArray,
-    IndexArray,
-    as_numbers,
-    pool_size,
-    random_unasked,
-    smallest,
-    unasked,
-)
-from tacit.students.active.selector import SELECTOR_PENALTY, selector_margins
+from tacit.students.active.base import FloatArray, IndexArray, smallest
+from tacit.students.active.margin import Margin
 
 
 @dataclass(frozen=True)
-class DiverseMargin:
+class DiverseMargin(Margin):
     """Ask about points near the boundary, spread over the pool.
 
     The ``factor * k`` points of smallest margin are put into ``k`` clusters, those nearest the
@@ -57,30 +48,21 @@ class DiverseMargin:
     True
     """
 
-    penalty: float = SELECTOR_PENALTY
-    n_initial: int = 10
     factor: int = 5
 
-    def select(
+    def _nearest(
         self,
-        X_pool: Any,
-        asked: IndexArray,
-        labels: NDArray[np.int64],
+        points: Any,
+        left: IndexArray,
+        margins: FloatArray,
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
-        """Return ``k`` points near the boundary. See ``Strategy``."""
-        points = as_numbers(X_pool)
-        found = None
-        if len(asked) >= self.n_initial:
-            found = selector_margins(points, asked, labels, self.penalty)
-        if found is None:
-            return random_unasked(pool_size(points), asked, k, rng)
-        left = unasked(pool_size(points), asked)
-        near = left[smallest(found[left], self.factor * k, rng)]
+        candidates = smallest(margins, self.factor * k, rng)
+        near = left[candidates]
         if len(near) <= k:
             return near
-        weights = np.maximum(1 - np.tanh(found[near] / 2), 1e-9)
+        weights = np.maximum(1 - np.tanh(margins[candidates] / 2), 1e-9)
         return near[spread(take(points, near), weights, k, rng)]
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.students.active.base import (
+    FloatArray,
     IndexArray,
     as_numbers,
     pool_size,
@@ -85,4 +86,15 @@ class Margin:
         if found is None:
             return random_unasked(pool_size(points), asked, k, rng)
         left = unasked(pool_size(points), asked)
-        return left[smallest(found[left], k, rng)]
+        return self._nearest(points, left, found[left], k, rng)
+
+    def _nearest(
+        self,
+        points: Any,
+        left: IndexArray,
+        margins: FloatArray,
+        k: int,
+        rng: np.random.Generator,
+    ) -> IndexArray:
+        """Return ``k`` of the points that are left, given the margin of each."""
+        return left[smallest(margins, k, rng)]

@@ -1,0 +1,266 @@
+"""``tacit plan``: what to run, and what to expect, before anything is spent."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from tacit.theory.candidates import Candidate
+    from tacit.theory.frontier import Frontier
+    from tacit.theory.planner import RunPlan
+    from tacit.theory.vote_curve import VoteCurve
+
+ASSUMED = {20: 0.7, 50: 0.8, 200: 0.9}
+"""Accuracy of a teacher by shard size, when the caller knows nothing."""
+
+
+def _guesses(
+    ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
+) -> dict[int, float]:
+    found: dict[int, float] = {}
+    for text in value:
+        size, colon, accuracy = text.partition(":")
+        try:
+            if not colon:
+                raise ValueError
+            found[int(size)] = float(accuracy)
+        except ValueError:
+            raise click.BadParameter(
+                f"must look like RECORDS:ACCURACY, for example 50:0.8, got {text!r}."
+            ) from None
+    return found
+
+
+@click.command()
+@click.option("--records", required=True, type=click.IntRange(0),
+              help="Private records (people, when they are grouped).")  # fmt: skip
+@click.option("--points", required=True, type=click.IntRange(0), help="Public points to ask about.")
+@click.option("--epsilon", default=1.0, show_default=True, type=float)
+@click.option("--delta", type=float, help="[default: one over the records, at most 1e-5]")
+@click.option("--classes", default=2, show_default=True, type=click.IntRange(2),
+              help="Number of classes; with --labelled it is read off.")  # fmt: skip
+@click.option("--questions", type=click.IntRange(1),
+              help="Points asked about [default: what the classifier would ask].")  # fmt: skip
+@click.option("--release", default="share", show_default=True,
+              type=click.Choice(["share", "label"]),
+              help="Shares for the default student, labels for any other.")  # fmt: skip
+@click.option("--accuracy", multiple=True, callback=_guesses, metavar="RECORDS:ACCURACY",
+              help="Guess: a teacher trained on so many records is right so often. "
+                   "Several times for several sizes.")  # fmt: skip
+@click.option("--correlation", default=0.3, show_default=True, type=float,
+              help="Of a guess: how alike two teachers are right.")  # fmt: skip
+@click.option("--labelled", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="CSV of labelled PUBLIC points: numbers, and a column of labels.")  # fmt: skip
+@click.option("--label", "label_column", help="Its column of labels [default: the last].")
+@click.option("--pool", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+              help="CSV of the public points themselves, without labels.")  # fmt: skip
+@click.option("--frontier", "with_frontier", is_flag=True,
+              help="Also predict accuracy against epsilon for every mechanism.")  # fmt: skip
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path),
+              help="Draw the frontier to this file; needs matplotlib.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the page.")
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(0),
+              help="Of how labelled points are cut.")  # fmt: skip
+def plan(
+    records: int,
+    points: int,
+    epsilon: float,
+    delta: float | None,
+    classes: int,
+    questions: int | None,
+    release: str,
+    accuracy: dict[int, float],
+    correlation: float,
+    labelled: Path | None,
+    label_column: str | None,
+    pool: Path | None,
+    with_frontier: bool,
+    plot: Path | None,
+    as_json: bool,
+    seed: int,
+) -> None:
+    """Say what to run and what to expect, before anything is spent.
+
+    Takes public numbers and public evidence only: how often teachers will be right is guessed
+    (--accuracy) or measured on labelled public points (--labelled). Never give it private records.
+
+    Exit status 1 says that no plan works; the page says what is missing.
+
+    \b
+    Examples:
+      tacit plan --records 20000 --points 400
+      tacit plan --records 20000 --points 400 --accuracy 50:0.8 --accuracy 200:0.88 --frontier
+      tacit plan --records 20000 --points 400 --labelled public.csv --plot frontier.png
+    """
+    from tacit.privacy.budget import Budget
+    from tacit.theory.planner import plan_run
+
+    budget = Budget(epsilon, min(1e-5, 1 / max(records, 1)) if delta is None else delta)
+    if labelled is not None and accuracy:
+        raise click.UsageError("Give --labelled or --accuracy, not both.")
+    if pool is not None and labelled is None:
+        raise click.UsageError("--pool goes with --labelled: it shapes what teachers see.")
+    if plot is not None:
+        _check_plot(plot)
+    labels: list[Any] | None = None
+    baseline = None
+    if labelled is not None:
+        curve, labels, baseline = _measured(labelled, label_column, pool, seed)
+    else:
+        curve = _guessed(accuracy, correlation, classes)
+    sizes: dict[str, Any] = {
+        "n_records": records,
+        "n_points": points,
+        "curve": curve,
+        "questions": questions,
+        "baseline": baseline,
+    }
+    found = plan_run(budget=budget, release=release, **sizes)
+    drawn = None
+    if (with_frontier or plot is not None) and found.best is not None:
+        drawn = _frontier(budget.delta, sizes, plot)
+    if as_json:
+        shown = found.to_dict() | {"run_next": found.call(labels)}
+        if drawn is not None:
+            shown["frontier"] = drawn.to_dict()
+        click.echo(json.dumps(shown, indent=1))
+    else:
+        click.echo(_page(found, labels, drawn))
+    if not found.works:
+        raise SystemExit(1)
+
+
+def _guessed(accuracy: dict[int, float], correlation: float, classes: int) -> VoteCurve:
+    from tacit.theory.vote_curve import VoteCurve
+
+    curve = VoteCurve.guessed(accuracy or ASSUMED, correlation=correlation, n_classes=classes)
+    if accuracy:
+        return curve
+    source = curve.source.replace("a guess", "no evidence was given, so this is assumed")
+    return VoteCurve(curve.sizes, curve.models, source)
+
+
+def _measured(
+    labelled: Path, label_column: str | None, pool: Path | None, seed: int
+) -> tuple[VoteCurve, list[Any], float]:
+    """Measure teachers; return also the classes, and the share of the most common one."""
+    import numpy as np
+    from sklearn.linear_model import LogisticRegression
+
+    from tacit.cli.tables import read_labelled, read_points
+    from tacit.datasets.representation import PoolRepresentation
+    from tacit.errors import InvalidArgument
+    from tacit.theory.vote_curve import measure_votes
+
+    X, y = read_labelled(labelled, label_column)
+    rest = None if pool is None else read_points(pool)
+    if rest is not None and rest.shape[1] != X.shape[1]:
+        raise InvalidArgument(
+            f"`pool` must have the {X.shape[1]} columns of the labelled points, got "
+            f"{rest.shape[1]}."
+        )
+    classes, counts = np.unique(y, return_counts=True)
+    if len(classes) < 2:
+        raise InvalidArgument("`labelled` must hold at least two classes, got one.")
+    curve = measure_votes(
+        LogisticRegression(),
+        X,
+        y,
+        classes=classes.tolist(),
+        rng=np.random.default_rng(seed),
+        pool=rest,
+        representation=PoolRepresentation(),  # what the classifier fits for a linear learner
+    )
+    return curve, classes.tolist(), float(counts.max() / counts.sum())
+
+
+def _check_plot(path: Path) -> None:
+    from tacit.theory.plots import check_path
+
+    check_path(path)
+
+
+def _frontier(delta: float, sizes: dict[str, Any], plot: Path | None) -> Frontier:
+    from tacit.theory.frontier import frontier
+    from tacit.theory.plots import plot_frontier
+
+    found = frontier(delta=delta, **sizes)
+    if plot is not None:
+        plot_frontier(found, plot)
+    return found
+
+
+# ---- the page -----------------------------------------------------------------------------------
+
+
+def _page(found: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> str:
+    budget = found.budget
+    parts = [
+        f"Plan for {found.n_records:,} private records, {found.n_points:,} public points, "
+        f"{found.n_classes} classes, epsilon {budget.epsilon:g}, delta {budget.delta:.3g}.\n"
+        f"No private data were used. Evidence: {found.curve.source}."
+    ]
+    if not found.works:
+        missing = "\n".join(f"  - {line}" for line in found.missing)
+        parts.append(f"This will not work as it stands. What is missing:\n{missing}")
+    if found.best is not None:
+        parts.append(_recommended(found, found.best))
+    if found.others:
+        parts.append(_others(found))
+    if drawn is not None:
+        parts.append(_table(drawn))
+    if found.works:
+        call = "\n".join(f"  {line}".rstrip() for line in found.call(labels).splitlines())
+        parts.append(f"Run next\n\n{call}")
+    return "\n\n".join(parts)
+
+
+def _recommended(found: RunPlan, best: Candidate) -> str:
+    cost = best.plan(found.budget.delta)
+    seen = best.forecast
+    head = "Recommended" if found.works else "The best of what there is"
+    refused = seen.refused + seen.unreached
+    lines = [
+        f"{best.n_teachers:,} teachers of {best.shard_size:,} records each, asked about "
+        f"{best.questions:,} points",
+        f"{best.name} vote, releasing {found.release.value}s",
+        f"guarantee: epsilon {cost.guarantee.epsilon:.4g}, delta {cost.guarantee.delta:.3g} "
+        f"({cost.accountant} accountant)",
+        f"expected: {seen.correct:.1%} of the released labels right, {refused:.1%} of the "
+        "questions without an answer",
+        f"guessing one class is right {found.baseline:.1%} of the time",
+    ]
+    if found.release.value == "share":
+        lines.insert(
+            4, f"a student that averages the shares sees about {best.value:.1%} of them right"
+        )
+    return head + "\n\n" + "\n".join(f"  {line}" for line in lines)
+
+
+def _others(found: RunPlan) -> str:
+    header = f"  {'mechanism':12}{'teachers':>9}{'right':>8}{'refused':>9}{'overall':>9}"
+    rows = [
+        f"  {c.name:12}{c.n_teachers:9,}{c.forecast.correct:8.1%}"
+        f"{c.forecast.refused + c.forecast.unreached:9.1%}{c.value:9.1%}"
+        for c in ([found.best] if found.best else []) + list(found.others)
+    ]
+    note = (
+        "  right: of the released labels; overall: with guesses for what was refused"
+        + (", after averaging" if found.release.value == "share" else "")
+        + "."
+    )
+    return "Compared\n\n" + "\n".join([header, *rows, note])
+
+
+def _table(drawn: Frontier) -> str:
+    header = "  epsilon" + "".join(f"{name:>17}" for name in drawn.lines)
+    rows = [
+        f"  {epsilon:7g}" + "".join(f"{drawn.values(name)[i]:17.1%}" for name in drawn.lines)
+        for i, epsilon in enumerate(drawn.epsilons)
+    ]
+    remarks = [f"  {line}" for line in drawn.remarks()]
+    return "Accuracy against epsilon\n\n" + "\n".join([header, *rows, *remarks])

@@ -1,0 +1,39 @@
+"""One client process: puts questions to the service until it is spent, and keeps a journal.
+
+Every byte received is written down before it is looked at: the checks compare journals with the
+ledger. Nothing but the standard library, so that many start quickly.
+
+    python tests/service/clients.py PORT KEY POINTS JOURNAL
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import sys
+
+STOP_AFTER = 12
+"""Questions refused in a row after which the budget is taken to be gone in every worker."""
+
+
+def main(port: int, key: str, points: str, journal: str) -> None:
+    spent = 0
+    headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+    with open(points, encoding="utf-8") as file:
+        asked = json.load(file)
+    with open(journal, "a", encoding="utf-8") as file:
+        for point in asked:
+            # A connection each: the system spreads them over the workers.
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+            connection.request("POST", "/v1/answers", json.dumps({"point": point}), headers)
+            found = connection.getresponse()
+            file.write(json.dumps([point, found.status, found.read().decode()]) + "\n")
+            file.flush()
+            connection.close()
+            spent = spent + 1 if found.status == 403 else 0
+            if spent >= STOP_AFTER:
+                return
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4])
