@@ -223,7 +223,10 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
                 assert head is not None
                 answer = CountingRelease(first=7)._one()
                 entry = Entry(b"k" * 32, answer, opened.usage(rows).plus(answer))
-                rows.append([link(head, Kind.ANSWER, opened.codec.encode(entry), plan)])
+                with rival._server.borrow() as connection:
+                    connection.exec_driver_sql("BEGIN")
+                    rows.append([link(head, Kind.ANSWER, opened.codec.encode(entry), plan)])
+                    connection.exec_driver_sql("COMMIT")
             return super().draw(new, room)
 
     release = Overtaken()
@@ -233,6 +236,20 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
     assert not ledger.recorded(plan, [b"q"])
     assert ledger.usage(plan) == {EVENT: 1}
     ledger.verify()
+
+
+def test_a_release_that_closes_its_ledger_records_nothing(postgres_url: str) -> None:
+    ledger = new(postgres_url)
+    plan = ledger.open_plan(plan_of(0.5), "a")
+
+    class Closing(CountingRelease):
+        def draw(self, new, room):  # type: ignore[no-untyped-def]
+            ledger.close()
+            return super().draw(new, room)
+
+    with pytest.raises(LedgerUnavailable, match="Nothing was released"):
+        ledger.answer(plan, [b"q"], Closing())
+    assert ledger.usage(plan) == {EVENT: 0}
 
 
 # ---- connections that break -------------------------------------------------------------------

@@ -238,13 +238,10 @@ class _PostgresRows:
         if not rows:
             return
         fields = [row.fields for row in rows]
-        with self._server.borrow() as connection:
-            if len(rows) <= _A_FEW:
-                values = tuple(itertools.chain.from_iterable(fields))
-                connection.exec_driver_sql(_APPEND_FEW[len(rows)], values)
-            else:
-                columns = tuple(map(list, zip(*fields, strict=True)))
-                connection.exec_driver_sql(_APPEND, columns)
+        if len(rows) <= _A_FEW:
+            self._server.write(_APPEND_FEW[len(rows)], tuple(itertools.chain(*fields)))
+        else:
+            self._server.write(_APPEND, tuple(map(list, zip(*fields, strict=True))))
 
     def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
         found = self._read(_EXPECT, plan=int(plan), keys=list(keys), analyst=analyst, seen=seen)

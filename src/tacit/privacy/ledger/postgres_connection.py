@@ -130,6 +130,12 @@ class PostgresConnection(LentConnection[sa.Connection]):
                 # The server was restarted, or the network cut us off, while nothing was going on.
                 return self._reconnected(connection).execute(query, values).all()
 
+    def write(self, statement: str, values: tuple[Any, ...]) -> None:
+        """Run one statement that writes, in the transaction that is open."""
+        with self.borrow() as connection:
+            _refuse_failed(connection)
+            connection.exec_driver_sql(statement, values)
+
     @contextmanager
     def walking(self) -> Iterator[sa.Connection]:
         """Open a transaction that sees one state from beginning to end."""
@@ -241,10 +247,15 @@ def _refuse_nested(connection: sa.Connection) -> None:
         raise LedgerError("A release must not use the ledger that records it.")
 
 
-def _commit(connection: sa.Connection) -> None:
+def _refuse_failed(connection: sa.Connection) -> None:
+    # After an error the server would answer COMMIT with a rollback, and no complaint; and on a new
+    # connection there is no transaction at all.
     if _status(connection) is not TransactionStatus.INTRANS:
-        # After an error the server would answer COMMIT with a rollback, and no complaint.
         raise LedgerUnavailable("The transaction of the ledger failed. Nothing was released.")
+
+
+def _commit(connection: sa.Connection) -> None:
+    _refuse_failed(connection)
     try:
         connection.exec_driver_sql("COMMIT")
     except SQLAlchemyError as error:
