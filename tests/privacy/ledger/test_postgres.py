@@ -173,6 +173,46 @@ def test_a_role_that_may_only_read_and_add_is_enough(
     postgres_server.execute("DROP ROLE clerk")
 
 
+# ---- scale ----------------------------------------------------------------------------------
+
+READ = """
+    SELECT coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0)
+    FROM pg_stat_xact_user_tables WHERE relid = 'tacit_ledger_row'::regclass
+"""
+
+
+@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
+@pytest.mark.parametrize("analysed", [False, True])
+def test_a_request_reads_a_few_rows_however_many_there_are(
+    postgres_url: str, postgres_server: PostgresServer, mode: str, analysed: bool
+) -> None:
+    """Counted by the server: no look-up may leave its index, whatever the planner believes."""
+    ledger = new(postgres_url)
+    plan = ledger.open_plan(plan_of(0.5, answers=10**6), "a")
+    alice, bob = Analyst("alice"), Analyst("bob")
+    ledger.answer(plan, [b"first"], CountingRelease(), on_behalf=bob)
+    many = [b"%d" % n for n in range(3000)]
+    ledger.answer(plan, many, CountingRelease(), on_behalf=alice)
+    if analysed:
+        postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
+    with ledger._writing() as store, ledger._server.borrow() as connection:
+        connection.exec_driver_sql(f"SET LOCAL plan_cache_mode = {mode}")
+        calls = {
+            "expect": lambda: store.expect(plan, {b"k" * 32}, bob.key, 5),
+            "last": lambda: store.last(Kind.SHOWN, 3),
+            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32]),
+            "owned": lambda: list(store.owned(Kind.PLAN, 0, after=0)),
+            "head": store.head,
+        }
+        for name, call in calls.items():
+            before = connection.exec_driver_sql(READ).scalar_one()
+            for _ in range(7):  # often enough for the driver to prepare the statement
+                store._fetched = None  # type: ignore[attr-defined]
+                call()
+            read = connection.exec_driver_sql(READ).scalar_one() - before
+            assert read <= 7 * 30, name
+
+
 # ---- the chain ------------------------------------------------------------------------------
 
 TAMPERING = {

@@ -20,7 +20,14 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.postgres_connection import PostgresConnection
-from tacit.privacy.ledger.postgres_schema import KEY, ROWS, exists, migrate
+from tacit.privacy.ledger.postgres_schema import (
+    ADDRESS,
+    NEWEST_FIRST,
+    ROWS,
+    address,
+    exists,
+    migrate,
+)
 from tacit.privacy.ledger.rows import RowLedger
 from tacit.privacy.ledger.store import CommitUnclear, Store, append_all
 
@@ -144,10 +151,16 @@ _SELECT = sa.select(ROWS)
 _HEAD = _SELECT.order_by(ROWS.c.seq.desc()).limit(1)
 _NEXT = _SELECT.where(ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c.seq).limit(1000)
 _AT = _SELECT.where(ROWS.c.seq == sa.any_(sa.bindparam("seqs", type_=sa.ARRAY(sa.BigInteger))))
+_ADDRESS: sa.ColumnElement[bytes] = sa.literal_column(f"({ADDRESS})", sa.LargeBinary)
+_NEWEST_FIRST: sa.ColumnElement[int] = sa.literal_column(f"({NEWEST_FIRST})", sa.BigInteger)
 _OF = (ROWS.c.kind == sa.bindparam("kind"), ROWS.c.owner == sa.bindparam("owner"))
-_OWNED = _SELECT.where(*_OF, ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c.seq)
-_KEYED = _SELECT.where(*_OF, KEY == sa.any_(sa.bindparam("keys", type_=sa.ARRAY(sa.LargeBinary))))
-_LAST = _SELECT.where(*_OF).order_by(ROWS.c.seq.desc()).limit(1)
+_OWNED = _SELECT.where(*_OF, _NEWEST_FIRST < -sa.bindparam("after", type_=sa.BigInteger)).order_by(
+    _NEWEST_FIRST.desc()
+)
+_KEYED = _SELECT.where(
+    _ADDRESS == sa.any_(sa.bindparam("addresses", type_=sa.ARRAY(sa.LargeBinary)))
+)
+_LAST = _SELECT.where(*_OF).order_by(_NEWEST_FIRST).limit(1)
 
 # One statement and one round trip for any number of rows; a few are quicker without arrays.
 _COLUMNS = "(seq, format_version, kind, owner, body, hash)"
@@ -166,25 +179,25 @@ _BEFORE_ALL = -(2**63)
 
 
 # The rows that one request looks at, with the row before each, against which it is checked.
-_EXPECT = sa.text("""
+_EXPECT = sa.text(f"""
     WITH analyst AS (
-        SELECT seq FROM tacit_ledger_row
-        WHERE kind = 3 AND owner = :plan AND substring(body, 1, 32) = :analyst
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = :analyst
     ), looked_at AS (
         (SELECT seq FROM tacit_ledger_row ORDER BY seq DESC LIMIT 1)
         UNION ALL
-        (SELECT seq FROM tacit_ledger_row WHERE kind = 2 AND owner = :plan
-         ORDER BY seq DESC LIMIT 1)
+        (SELECT seq FROM tacit_ledger_row WHERE kind = {Kind.ANSWER:d} AND owner = :plan
+         ORDER BY {NEWEST_FIRST} LIMIT 1)
         UNION ALL
-        (SELECT seq FROM tacit_ledger_row WHERE kind = 4 AND owner = (SELECT seq FROM analyst)
-         ORDER BY seq DESC LIMIT 1)
+        (SELECT seq FROM tacit_ledger_row
+         WHERE kind = {Kind.SHOWN:d} AND owner = (SELECT seq FROM analyst)
+         ORDER BY {NEWEST_FIRST} LIMIT 1)
         UNION ALL
-        SELECT seq FROM tacit_ledger_row
-        WHERE kind = 2 AND owner = :plan AND substring(body, 1, 32) = ANY(:keys)
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(:answers)
         UNION ALL
-        SELECT seq FROM tacit_ledger_row
-        WHERE kind = 4 AND owner = (SELECT seq FROM analyst)
-            AND substring(body, 1, 32) = ANY(:keys)
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(ARRAY(
+            SELECT int4send({Kind.SHOWN:d}) || int8send(seq) || key
+            FROM analyst, unnest(CAST(:keys AS bytea[])) AS key
+        ))
         UNION ALL SELECT seq FROM analyst
         UNION ALL SELECT CAST(:seen AS bigint)
     )
@@ -225,7 +238,7 @@ class _PostgresRows:
         if self._fetched and self._fetched.has(kind, owner, keys):
             found = self._fetched.owned(kind, owner)
             return {row.key: row for row in found if row.key in keys}
-        found = self._read(_KEYED, kind=int(kind), owner=int(owner), keys=list(keys))
+        found = self._read(_KEYED, addresses=[address(kind, owner, key) for key in keys])
         return {row.key: row for row in found}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
@@ -244,7 +257,14 @@ class _PostgresRows:
             self._server.write(_APPEND, tuple(map(list, zip(*fields, strict=True))))
 
     def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
-        found = self._read(_EXPECT, plan=int(plan), keys=list(keys), analyst=analyst, seen=seen)
+        found = self._read(
+            _EXPECT,
+            plan=int(plan),
+            answers=[address(Kind.ANSWER, plan, key) for key in keys],
+            keys=list(keys) if analyst else [],
+            analyst=address(Kind.ANALYST, plan, analyst),
+            seen=seen,
+        )
         self._fetched = _Fetched(found, plan, frozenset(keys), analyst)
 
     def _one(self, query: sa.Executable, **values: object) -> Row | None:
