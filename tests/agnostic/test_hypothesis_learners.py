@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import pickle
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -25,8 +25,15 @@ from tacit.agnostic.sizes import boosted_labels
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, PrivateValueError
 from tacit.hypotheses import IntegerThresholds, PublicCover, Rectangles, Thresholds
 from tacit.mechanisms import select_hypothesis
-from tacit.mechanisms.learning import PartlyLabelled, RelabelledLearning, SelectionLearning
+from tacit.mechanisms.active_learning import ActiveLearning
+from tacit.mechanisms.learning import (
+    PartlyLabelled,
+    RelabelledLearning,
+    SelectionLearning,
+    SubsampledLearning,
+)
 from tacit.mechanisms.sanitize import HierarchicalCounts, SmallDomain
+from tacit.mechanisms.sanitized_learning import SanitizedLearning
 from tacit.privacy.audit import audit
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger, open_ledger
@@ -337,18 +344,93 @@ class Outspoken(RelabelledLearning):
         return select_hypothesis(counts, epsilon=self.selection_epsilon, noise=noise).hypothesis
 
 
+@dataclass(frozen=True)
+class TooSharp(SelectionLearning):
+    """Weighs a mistake eight times as much as it is billed for."""
+
+    def draw(self, records, *, noise):
+        sharper = replace(self, selection_epsilon=8 * self.selection_epsilon)
+        return SelectionLearning.draw(sharper, records, noise=noise)
+
+
+@dataclass(frozen=True)
+class FirstOnes(SubsampledLearning):
+    """Keeps the first records, not random ones."""
+
+    def draw(self, records, *, noise):
+        kept = slice(0, self.base.labelled)
+        part = PartlyLabelled(records.X[kept], records.y[kept], records.pool[:0])
+        return self.base.draw(part, noise=noise)
+
+
+class Verbatim(HierarchicalCounts):
+    """Releases the points themselves."""
+
+    def release(self, points, *, noise):
+        return np.asarray(points, dtype=float)
+
+
+HALF = np.repeat([0.0, 5.0], 20)
+SAMPLES = {False: 500, True: 1500}
+SMALL = IntegerThresholds(8)
+SHARP = SelectionLearning(SMALL, 1.5, labelled=4)
+AUDITED = {
+    "relabelled": (
+        lambda kind: kind(SelectionLearning(SMALL, 0.3, 41), Thresholds(), 1.0, 40, 1),
+        (RelabelledLearning, Outspoken),
+        (HALF, HALF > 0, [2.5]),  # here labels may turn at 2.5
+        (HALF, HALF > 0, [5.0]),
+    ),
+    "selection": (
+        lambda kind: kind(SMALL, 0.4, 4),
+        (SelectionLearning, TooSharp),
+        ([1.0, 1.0, 1.0, 1.0], [1, 1, 0, 0], None),
+        ([1.0, 1.0, 1.0, 1.0], [1, 1, 1, 0], None),
+    ),
+    "random part": (
+        lambda kind: kind(SHARP, 40),
+        (SubsampledLearning, FirstOnes),
+        (np.full(40, 4.0), np.append([1, 1, 1], np.arange(37) % 2), None),
+        (np.full(40, 4.0), np.append([0, 1, 1], np.arange(37) % 2), None),
+    ),
+    "sanitized": (
+        lambda kind: SanitizedLearning(Thresholds(), kind(3, 1.0, 4), 1.0, 40, 2),
+        (HierarchicalCounts, Verbatim),
+        (HALF, HALF > 0, [2.0, 7.0]),
+        (HALF, HALF > 0, [7.0, 7.0]),
+    ),
+}
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize(("kind", "caught"), [(RelabelledLearning, False), (Outspoken, True)])
-def test_audit_of_label_boost(kind, caught):
-    """False alarm: 1e-4 by the audit's confidence. 1,500 runs on each of two neighbours."""
-    base = SelectionLearning(IntegerThresholds(8), 0.3, labelled=41)
-    mechanism = kind(base, Thresholds(), 1.0, labelled=40, taken=1)
-    points = np.repeat([0.0, 5.0], 20)
+@pytest.mark.parametrize("caught", [False, True], ids=["as shipped", "planted"])
+@pytest.mark.parametrize("name", AUDITED)
+def test_audit(name, caught):
+    """False alarm: 1e-4 each, by the audit's confidence. Planted ones need 1,500 runs."""
+    make, kinds, first, second = AUDITED[name]
+    mechanism = make(kinds[caught])
     found = audit(
-        sampler(mechanism, points, points > 0, [2.5]),  # here labels may turn at 2.5
-        sampler(mechanism, points, points > 0, [5.0]),
-        samples=1500,
+        sampler(mechanism, *first),
+        sampler(mechanism, *second),
+        samples=SAMPLES[caught],
         jobs=1,
         progress=False,
     )
+    assert (found.epsilon_lower > mechanism.guarantee.epsilon) == caught
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("caught", [False, True], ids=["as shipped", "planted"])
+def test_audit_of_active_learning(caught):
+    """As above; planted: always the first records."""
+    mechanism = ActiveLearning(SHARP, records=40)
+    labels = [np.append([one, 1, 1], np.arange(37) % 2) for one in (1, 0)]
+    planted = FirstOnes(SHARP, 40)
+    samplers = [
+        sampler(planted, np.full(40, 4.0), y, None)
+        if caught
+        else sampler(mechanism.asking(lambda at, y=y: y[at]), np.empty(0), [], np.full(40, 4.0))
+        for y in labels
+    ]
+    found = audit(*samplers, samples=SAMPLES[caught], jobs=1, progress=False)
     assert (found.epsilon_lower > mechanism.guarantee.epsilon) == caught

@@ -18,6 +18,7 @@ from tacit.hypotheses import (
     Stumps,
     Thresholds,
     Union,
+    stumps,
 )
 from tacit.hypotheses.orientation import side
 
@@ -219,3 +220,13 @@ def test_side_is_exact_where_products_overflow():
         [far.T @ [0.5, 0.25, 0.25], far.sum(axis=0), 0 * far[0], far[0] / 2 + far[1] / 2]
     )
     assert side(far[None], points).tolist() == [0, 1, -1, 0]
+
+
+def test_stumps_whose_sums_collide_are_told_apart(monkeypatch):
+    """Sums of words name sets of points quickly; all of them equal, nothing may be lost."""
+    monkeypatch.setattr(stumps, "_words", lambda n: np.zeros((n, 2), dtype=np.uint64))
+    hypotheses = Stumps(n_features=3)
+    points = draw_points(hypotheses, 0, 7, 4)
+    found = [tuple(row) for block in hypotheses.dichotomies(points) for row in block.labels]
+    assert len(set(found)) == len(found)
+    assert set(found) == every_behaviour(hypotheses, points)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -104,8 +103,9 @@ class HypothesisClass(ABC):
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         """Yield one representative of each behaviour on ``X``, in blocks, always in one order.
 
-        Of candidates that behave alike the first is the representative. To know them again, 16
-        bytes per dichotomy are kept, a cryptographic hash of its labels.
+        Of candidates that behave alike the first is the representative. To know them again, one
+        bit per point and dichotomy is kept; a hash could mistake two for one, and a guarantee may
+        rest on none being left out.
         """
         points = as_points(X, self.n_features)
         seen: set[bytes] = set()
@@ -167,7 +167,7 @@ def first_seen(labels: BoolArray, seen: set[bytes]) -> NDArray[np.intp]:
     """Return the rows that are not in ``seen`` yet, and add them."""
     fresh = []
     for row, packed in enumerate(np.packbits(labels, axis=1)):
-        key = hashlib.blake2b(packed, digest_size=16).digest()
+        key = packed.tobytes()
         if key not in seen:
             seen.add(key)
             fresh.append(row)

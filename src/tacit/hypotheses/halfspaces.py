@@ -21,7 +21,7 @@ import numpy as np
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import BLOCK_CELLS, Dichotomies, HypothesisClass, first_seen
 from tacit.hypotheses.orientation import side
-from tacit.hypotheses.points import BoolArray, FloatArray, as_points
+from tacit.hypotheses.points import BoolArray, FloatArray, IndexArray, IntArray, as_points
 from tacit.hypotheses.thresholds import cut_labels, cuts
 
 _Behaviours = Iterator[tuple[FloatArray, BoolArray]]
@@ -122,21 +122,83 @@ def _by_borders(points: FloatArray) -> _Behaviours:
     d = points.shape[1]
     borders: set[bytes] = set()
     for chosen in _blocks_of_combinations(len(points), d):
-        sides = side(points[chosen][:, None], points[None])
-        for corners, row in zip(points[chosen], sides, strict=True):
-            on = row == 0
-            key = np.packbits(on).tobytes()
-            if on.all() or key in borders:  # the corners span less than a border, or it is known
-                continue
-            if on.sum() > d:
+        corners = points[chosen]
+        sides = side(corners[:, None], points[None])
+        held = (sides == 0).sum(axis=1)
+        yield from _by_simplices(points, chosen[held == d], sides[held == d])
+        for row in np.flatnonzero((held > d) & (held < len(points))):
+            key = np.packbits(sides[row] == 0).tobytes()
+            if key not in borders:
                 borders.add(key)
-            axis = _axis_to_drop(corners)
-            inside = list(_listed(np.delete(points[on], axis, axis=1)))
-            for sign in (1.0, -1.0):
-                for inner, inner_labels in inside:
-                    labels = np.repeat((sign * row > 0)[None, :], len(inner), axis=0)
-                    labels[:, on] = inner_labels
-                    yield _outer(corners.ravel(), sign, axis, inner), labels
+                yield from _by_crowded_border(points, corners[row], sides[row])
+
+
+def _by_crowded_border(points: FloatArray, corners: FloatArray, sides: IntArray) -> _Behaviours:
+    """Yield what a border does that holds more points than are needed to span it."""
+    on = sides == 0
+    axis = int(_axes_to_drop(corners[None])[0])
+    inside = list(_listed(np.delete(points[on], axis, axis=1)))
+    for sign in (1.0, -1.0):
+        for inner, inner_labels in inside:
+            labels = np.repeat((sign * sides > 0)[None, :], len(inner), axis=0)
+            labels[:, on] = inner_labels
+            yield _outer(corners.ravel(), sign, axis, inner), labels
+
+
+def _by_simplices(points: FloatArray, chosen: IndexArray, sides: IntArray) -> _Behaviours:
+    """Yield what borders do that hold the points they go through and no other, many at once.
+
+    These points can be labelled in every way, by one chain of borders inside each other: through
+    all but the last, through all but the last two, and so on.
+    """
+    if not len(chosen):
+        return
+    n_borders, d = chosen.shape
+    inner, inner_labels = _simplex_tables(points[chosen])
+    ways = inner.shape[1]
+    axes = _axes_to_drop(points[chosen])
+    head = np.hstack([points[chosen].reshape(n_borders, -1), np.zeros((n_borders, 2))])
+    head[:, -1] = axes
+    for sign in (1.0, -1.0):
+        head[:, -2] = sign
+        table = np.concatenate([np.repeat(head[:, None], ways, axis=1), inner], axis=2)
+        labels = np.repeat((sign * sides > 0)[:, None, :], ways, axis=1)
+        np.put_along_axis(labels, np.repeat(chosen[:, None, :], ways, axis=1), inner_labels, axis=2)
+        yield table.reshape(n_borders * ways, -1), labels.reshape(n_borders * ways, -1)
+
+
+def _simplex_tables(corners: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return all ways to label the d corners of each border, by hypotheses of the border.
+
+    Shapes: (n_borders, 2**d, parameters) and (n_borders, 2**d, d).
+    """
+    d = corners.shape[1]
+    axes = _axes_to_drop(corners)
+    kept = np.array([[a for a in range(d) if a != axis] for axis in range(d)])[axes]
+    flat = np.take_along_axis(corners, np.repeat(kept[:, None, :], d, axis=1), axis=2)
+    if d == 2:
+        return _pair_tables(flat[:, :, 0])
+    pair, last = flat[:, :2], flat[:, 2]
+    inner, inner_labels = _simplex_tables(pair)
+    head = np.hstack([pair.reshape(len(pair), -1), np.zeros((len(pair), 2))])
+    head[:, -1] = _axes_to_drop(pair)
+    where = side(pair, last)
+    tables, labels = [], []
+    for sign in (1, -1):
+        head[:, -2] = sign
+        own = np.repeat(head[:, None], inner.shape[1], axis=1)
+        tables.append(np.concatenate([own, inner], axis=2))
+        third = np.repeat((sign * where > 0)[:, None, None], inner.shape[1], axis=1)
+        labels.append(np.concatenate([inner_labels, third], axis=2))
+    return np.concatenate(tables, axis=1), np.concatenate(labels, axis=1)
+
+
+def _pair_tables(values: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Return the four thresholds that label two different values in every way."""
+    low, high = values.min(axis=1), values.max(axis=1)
+    cut = np.stack([low, high, np.full_like(low, np.inf), high], axis=1)
+    table = np.stack([cut, np.broadcast_to([1.0, 1.0, 1.0, -1.0], cut.shape)], axis=2)
+    return table, cut_labels(table[:, :, None, :], values[:, None, :])
 
 
 def _outer(corners: FloatArray, sign: float, axis: int, inner: FloatArray) -> FloatArray:
@@ -169,15 +231,21 @@ def _spans(points: FloatArray) -> bool:
     )
 
 
-def _axis_to_drop(corners: FloatArray) -> int:
-    """Return a coordinate without which the corners still span their border."""
-    d = len(corners)
-    return next(a for a in range(d) if _rank(np.delete(corners, a, axis=1)) == d - 1)
+def _axes_to_drop(corners: FloatArray) -> IndexArray:
+    """Return, for each border, a coordinate without which its corners still span it.
+
+    There is one where the corners span a border; where they do not, the answer means nothing.
+    """
+    d = corners.shape[1]
+    rest = [np.delete(corners, axis, axis=2) for axis in range(d)]
+    spanning = [side(others[:, :-1], others[:, -1]) != 0 for others in rest]
+    found: IndexArray = np.argmax(spanning, axis=0)
+    return found
 
 
-def _blocks_of_combinations(n: int, d: int) -> Iterator[np.ndarray[Any, np.dtype[np.intp]]]:
+def _blocks_of_combinations(n: int, d: int) -> Iterator[IndexArray]:
     """Yield the d-subsets of n points, many at a time."""
-    rows, most = [], max(1, BLOCK_CELLS // (8 * max(1, n)))
+    rows, most = [], max(1, BLOCK_CELLS // (2 ** (d + 1) * max(1, n)))
     for chosen in combinations(range(n), d):
         rows.append(chosen)
         if len(rows) == most:

@@ -17,6 +17,7 @@ from tacit.errors import InvalidArgument
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+IndexArray = NDArray[np.intp]
 
 LARGEST = 1e150
 

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import _validate
-from tacit.hypotheses.base import BLOCK_CELLS, Dichotomies, HypothesisClass
+from tacit.hypotheses.base import BLOCK_CELLS, Dichotomies, HypothesisClass, first_seen
 from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
-from tacit.hypotheses.points import BoolArray, FloatArray, as_labels, as_points
+from tacit.hypotheses.points import BoolArray, FloatArray, IndexArray, as_labels, as_points
 from tacit.hypotheses.thresholds import cut_mistakes, cuts
 
 _Words = NDArray[np.uint64]
@@ -97,9 +97,38 @@ class Stumps(HypothesisClass):
             own = cuts(points[:, feature], self.both_directions)
             tables.append(np.column_stack([np.full(len(own), float(feature)), own]))
             behaviours.append(_behaviours(own, points[:, feature], words))
-        _, first = np.unique(np.concatenate(behaviours), axis=0, return_index=True)
-        table: FloatArray = np.concatenate(tables)[np.sort(first)]
-        return table
+        table = np.concatenate(tables)
+        _, first, which = np.unique(
+            np.concatenate(behaviours), axis=0, return_index=True, return_inverse=True
+        )
+        kept = np.sort(first)
+        if not self._alike(table, first[which.ravel()], points):
+            kept = self._told_apart(table, points)
+        found: FloatArray = table[kept]
+        return found
+
+    def _alike(self, table: FloatArray, stands_for: IndexArray, points: FloatArray) -> bool:
+        """Return whether every stump behaves as the one that stands for it: sums can collide."""
+        replaced = np.flatnonzero(stands_for != np.arange(len(table)))
+        rows = max(1, BLOCK_CELLS // max(1, len(points)))
+        return all(
+            np.array_equal(self.label(table[some], points), self.label(table[other], points))
+            for some, other in (
+                (replaced[at : at + rows], stands_for[replaced[at : at + rows]])
+                for at in range(0, len(replaced), rows)
+            )
+        )
+
+    def _told_apart(self, table: FloatArray, points: FloatArray) -> IndexArray:
+        """Return the first stump of every behaviour, by looking at all labels."""
+        seen: set[bytes] = set()
+        rows = max(1, BLOCK_CELLS // max(1, len(points)))
+        parts = [
+            at + first_seen(self.label(table[at : at + rows], points), seen)
+            for at in range(0, len(table), rows)
+        ]
+        found: IndexArray = np.concatenate(parts)
+        return found
 
 
 def _words(n_points: int) -> _Words:
@@ -111,9 +140,8 @@ def _words(n_points: int) -> _Words:
 def _behaviours(table: FloatArray, values: FloatArray, words: _Words) -> _Words:
     """Return, for every cut, the sum of the words of the points it labels 1, modulo 2**64.
 
-    Equal sets have equal sums. Sums of different sets agree with a probability of about 2**-128;
-    then a dichotomy would lack its representative, and nothing else would happen: the list stays
-    a function of the points.
+    Equal sets have equal sums. Sums of different sets hardly ever agree, but points can be chosen
+    such that some do: where sums agree, labels are compared.
     """
     order = np.argsort(values, kind="stable")
     before = np.concatenate([np.zeros((1, 2), np.uint64), np.cumsum(words[order], axis=0)])
