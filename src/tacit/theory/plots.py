@@ -75,6 +75,13 @@ def _figure() -> tuple[Any, Any]:
     return figure, figure.add_subplot()
 
 
+def _style() -> Any:
+    import matplotlib
+
+    # Letters stay letters: smaller files, and text that can be searched.
+    return matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit"})
+
+
 def _format(figure: Any, path: Path) -> str:
     kind = path.suffix.lstrip(".").lower()
     known = sorted(figure.canvas.get_supported_filetypes())
@@ -93,9 +100,10 @@ def _save(figure: Any, axes: Any, path: str | Path) -> Path:
     target = Path(path)
     kind = _format(figure, target)
     drawn = io.BytesIO()
-    # No date in the file: the same frontier gives the same bytes.
-    metadata = {"Date": None} if kind in ("svg", "svgz") else None
-    figure.savefig(drawn, format=kind, metadata=metadata)
+    # No date and no random names in the file: the same picture gives the same bytes.
+    metadata = {"Date": None} if kind == "svg" else None
+    with _style():
+        figure.savefig(drawn, format=kind, metadata=metadata)
     try:
         target.write_bytes(drawn.getvalue())
     except OSError as error:
