@@ -157,6 +157,17 @@ def test_mixtures_keep_their_mean_and_correlation(accuracy, correlation, teacher
     assert law @ np.arange(teachers + 1) == pytest.approx(teachers * accuracy, rel=1e-6)
 
 
+def test_the_high_margin_condition_and_the_infinite_vote_are_those_of_the_papers():
+    model = VoteModel((0.1, 0.45, 0.5, 0.9), (0.1, 0.2, 0.3, 0.4))
+    assert model.high_margin_failure(0.1) == pytest.approx(0.5)  # [LZCW21] Definition 17
+    assert model.high_margin_failure(0.0) == pytest.approx(0.3)
+    assert model.limit == pytest.approx(0.4 + 0.15)
+    # [LZCW21] Example 1: hypotheses that are right half of the time, a vote that is right on the
+    # one point of four where all agree; elsewhere one in three is right.
+    fails = VoteModel((1.0, 1 / 3), (0.25, 0.75))
+    assert (fails.accuracy, fails.limit) == pytest.approx((0.5, 0.25))
+
+
 def test_difficulties_are_found_again():
     rng = np.random.default_rng(0)
     kinds = rng.choice([0.2, 0.9], p=[0.3, 0.7], size=20_000)

@@ -88,6 +88,10 @@ def test_the_call_it_prints_runs():
     assert isinstance(clf, PATEClassifier)
     assert clf.resolved_params_["n_teachers"] == plan.best.n_teachers
     assert clf.privacy_.epsilon == plan.best.plan(1e-4).guarantee.epsilon
+    same = PATEClassifier(LogisticRegression(), classes=[0, 1], **plan.settings())
+    assert {k: v for k, v in clf.get_params(deep=False).items() if k != "learner"} == {
+        k: v for k, v in same.get_params(deep=False).items() if k != "learner"
+    }
 
 
 @pytest.mark.parametrize("release", ["share", "label"])
@@ -136,7 +140,7 @@ def test_nonsense_gets_a_straight_answer():
 
 def test_fewer_records_than_a_shard_leave_nothing_to_recommend():
     plan = plan_run(n_records=10, n_points=400, budget=Budget(1.0, 1e-5), curve=CURVE)
-    assert plan.best is None and not plan.works and plan.call() == ""
+    assert plan.best is None and not plan.works and plan.call() == "" and plan.settings() == {}
     assert json.loads(json.dumps(plan.to_dict()))["recommended"] is None
 
 

@@ -89,6 +89,31 @@ class RunPlan:
             "others": [other.to_dict(delta) for other in self.others],
         }
 
+    def settings(self) -> dict[str, Any]:
+        """Return the arguments of ``PATEClassifier`` that run the plan; none if there is none.
+
+        Examples
+        --------
+        >>> plan = plan_run(
+        ...     n_records=5000,
+        ...     n_points=100,
+        ...     budget=Budget(1.0, 1e-5),
+        ...     curve=VoteCurve.guessed({50: 0.8}),
+        ... )
+        >>> sorted(plan.settings())
+        ['delta', 'epsilon', 'mechanism', 'n_queries', 'n_teachers', 'query']
+        """
+        if self.best is None:
+            return {}
+        return {
+            "epsilon": self.budget.epsilon,
+            "delta": self.budget.delta,
+            "n_teachers": self.best.n_teachers,
+            "n_queries": self.best.questions,
+            "mechanism": self.best.mechanism,
+            "query": None,
+        }
+
     def call(self, classes: Sequence[Any] | None = None) -> str:
         """Return the Python statements that run the plan."""
         if self.best is None:

@@ -24,6 +24,9 @@ from tacit.theory.vote_model import VoteModel, mixture_from_counts
 DEFAULT_CORRELATION = 0.3
 """Correlation of two teachers' being right, where nobody knows better."""
 
+_KINDS, _KINDS_MANY = 41, 15
+"""How finely difficulty is told apart; every kind costs more work with more than two classes."""
+
 _HELD_OUT = 1 / 3
 _MOST_TEACHERS = 20
 _FEWEST_POINTS = 30
@@ -269,7 +272,8 @@ class _Votes:
 
 def _model(found: list[_Votes], n_classes: int) -> VoteModel:
     right = np.concatenate([(one.votes == one.truth).sum(axis=0) for one in found])
-    kinds, weights = mixture_from_counts(right, len(found[0].votes))
+    n_kinds = _KINDS if n_classes == 2 else _KINDS_MANY
+    kinds, weights = mixture_from_counts(right, len(found[0].votes), n_kinds=n_kinds)
     kept = weights > 1e-6
     weights = weights[kept] / weights[kept].sum()
     rival = _rival(found, n_classes) if n_classes > 2 else None

@@ -214,7 +214,11 @@ def _share(**named: float) -> float:
 
 
 def mixture_from_counts(
-    right: Sequence[int] | NDArray[np.integer], teachers: int, *, rounds: int = 300
+    right: Sequence[int] | NDArray[np.integer],
+    teachers: int,
+    *,
+    n_kinds: int = 41,
+    rounds: int = 300,
 ) -> tuple[FloatArray, FloatArray]:
     """Return kinds and weights of the mixture under which counts of right votes are likeliest.
 
@@ -229,7 +233,7 @@ def mixture_from_counts(
     """
     counts = np.bincount(np.asarray(right, dtype=np.int64), minlength=teachers + 1)
     seen = counts / counts.sum()
-    kinds = np.linspace(0.0, 1.0, 41)
+    kinds = np.linspace(0.0, 1.0, n_kinds)
     chance = stats.binom.pmf(np.arange(teachers + 1)[:, None], teachers, kinds[None, :])
     weights = np.full(len(kinds), 1 / len(kinds))
     for _ in range(rounds):
