@@ -36,7 +36,7 @@ from tacit.privacy.noise import NoiseSource
 from tacit.students.active.base import Strategy, check_classes
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
-from tacit.theory.planner import questions_for, teachers_for
+from tacit.theory.rules import questions_for, teachers_for
 
 _CONFIDENT = 0.2
 """How far from an even vote to an unanimous one a confident answer lies: 60% of two classes."""

@@ -54,7 +54,7 @@ from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
 from tacit.teachers.memory import estimate_memory
-from tacit.theory.planner import pool_part
+from tacit.theory.rules import pool_part
 
 
 def _student_has(name: str) -> Any:
@@ -94,7 +94,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Labels, or noisy shares of the vote, which cost the same and carry more. "auto": shares with
         the default student, labels with any other.
     n_teachers, n_queries : int or "auto"
-        By a closed rule on public sizes (``tacit.theory.planner``).
+        "auto": by a closed rule on public sizes (``tacit.theory.rules``). ``tacit plan`` looks at
+        evidence too.
     query : "auto", None, name or Strategy
         Who chooses the questions (``tacit.students.active``). None: points at random, all at once.
         "diverse-margin", "margin", "flip-weight", "yan-dbal", "random", or an object with

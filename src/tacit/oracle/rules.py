@@ -18,7 +18,7 @@ from tacit.mechanisms import (
 from tacit.mechanisms.base import VoteMechanism
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.theory.cutoff import AUTO_SHARE, hard_questions, largest_cutoff
-from tacit.theory.planner import teachers_for
+from tacit.theory.rules import teachers_for
 
 NAMES = ("sparse", "gaussian", "laplace", "confident", "exponential")
 

@@ -18,11 +18,11 @@ from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
 from tacit.privacy.budget import Budget
 from tacit.theory.candidates import Candidate, Release, gaussian_maker, judged, makers, source
-from tacit.theory.rules import pool_part, questions_for, teachers_for
+from tacit.theory.rules import questions_for
 from tacit.theory.vote_curve import VoteCurve
 from tacit.theory.vote_model import VoteModel
 
-__all__ = ["RunPlan", "plan_run", "pool_part", "questions_for", "teachers_for"]
+__all__ = ["RunPlan", "plan_run"]
 
 _SIZES, _SIZES_MANY = 14, 7
 _LARGEST_ENSEMBLE, _LARGEST_ENSEMBLE_MANY = 20_000, 2_000
