@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +16,50 @@ import pytest
 from click.testing import CliRunner
 
 from tacit.cli.main import BAD_INPUT, cli
+from tacit.service.serve import prepare
+from tacit.service.settings import Settings
 
 
-def test_one_command_serves_and_the_first_key_is_shown_once(directory: Any, served: Any) -> None:
+@contextmanager
+def begun(port: int, key: str, body: bytes) -> Iterator[Callable[[], bytes]]:
+    """Send half a request; give a function that sends the rest and returns the response."""
+    head = (
+        f"POST /v1/answers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    )
+    with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
+        line.sendall(head.encode() + body[:5])
+        time.sleep(0.5)
+
+        def finish() -> bytes:
+            line.sendall(body[5:])
+            return b"".join(iter(lambda: line.recv(65536), b""))
+
+        yield finish
+
+
+def test_one_command_serves_shows_a_key_once_and_ends_cleanly(directory: Any, served: Any) -> None:
     folder = directory()
     with served(folder) as found:
-        out, err = found.stop()
-    key = out.split("shown this once: ")[1].strip()
-    events = [json.loads(line) for line in err.splitlines() if line.startswith("{")]
-    assert [e["event"] for e in events if e["event"] != "request"] == ["started", "stopped"]
-    assert key not in err and found.process.returncode in (0, -signal.SIGTERM)
-    for path in [folder, *folder.rglob("*")]:
-        assert path.stat().st_mode & 0o077 == 0, path
-    with served(folder) as again:
+        out = (found.said / "out").read_text()
+        key = out.split("shown this once: ")[1].strip()
         headers = {"Authorization": f"Bearer {key}"}
         body = {"points": [[3.0, 2.0], [-3.0, -2.0]]}
-        answered = httpx.post(f"{again.address}/v1/answers", json=body, headers=headers)
+        answered = httpx.post(f"{found.address}/v1/answers", json=body, headers=headers)
         assert [one["label"] for one in answered.json()["answers"]] == ["yes", "no"]
-        out, _ = again.stop(signal.SIGINT)
-    assert "shown this once" not in out
+        # A request that has begun when the signal comes is finished.
+        with begun(found.port, key, b'{"points": [[2.0, 4.0]]}') as finish:
+            found.process.send_signal(signal.SIGTERM)
+            time.sleep(0.5)
+            assert b'"label": "yes"' in finish()
+        found.process.wait(timeout=60)
+        logged = (found.said / "err").read_text()
+    events = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
+    assert [e["event"] for e in events if e["event"] != "request"] == ["started", "stopped"]
+    assert key not in logged and found.process.returncode in (0, -signal.SIGTERM)
+    for path in [folder, *folder.rglob("*")]:
+        assert path.stat().st_mode & 0o077 == 0, path
+    assert prepare(Settings(str(folder))) is None  # there will be no second first key
 
 
 @pytest.mark.parametrize("name", [".", "ORACLE", "access.sqlite", "ledger.sqlite"])

@@ -83,6 +83,8 @@ def run(folder: Path, ledger: str | None, oracle_dir: Path, served: Any) -> dict
     access.close()
     with served(oracle_dir, "--workers", "2") as found:
         ask_until_spent(folder, str(found.port), keys)
+        _, logged = found.stop()
+    assert logged.count('"started"') == logged.count('"stopped"') == 2
     oracle = load_oracle(oracle_dir, ledger=ledger)
     try:
         counted = check(oracle, folder)
