@@ -25,12 +25,16 @@ def main(port: int, key: str, points: str, journal: str) -> None:
         for point in asked:
             # A connection each: the system spreads them over the workers.
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            connection.request("POST", "/v1/answers", json.dumps({"point": point}), headers)
-            found = connection.getresponse()
-            file.write(json.dumps([point, found.status, found.read().decode()]) + "\n")
+            try:
+                connection.request("POST", "/v1/answers", json.dumps({"point": point}), headers)
+                found = connection.getresponse()
+                status, text = found.status, found.read().decode()
+            except (OSError, http.client.HTTPException) as error:
+                status, text = 0, type(error).__name__  # a worker was killed: nothing came back
+            file.write(json.dumps([point, status, text]) + "\n")
             file.flush()
             connection.close()
-            spent = spent + 1 if found.status == 403 else 0
+            spent = spent + 1 if status == 403 else 0
             if spent >= STOP_AFTER:
                 return
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -50,12 +53,14 @@ def ask_until_spent(folder: Path, port: str, keys: list[str]) -> None:
     assert [client.wait(timeout=300) for client in clients] == [0] * len(keys)
 
 
-def check(oracle: Any, folder: Path) -> dict[str, int]:
+def check(oracle: Any, folder: Path, *, lost: bool = False, ended: bool = True) -> dict[str, int]:
     """Compare what clients received with the ledger; return what was counted."""
     opened = oracle.opened()
     seen: dict[str, Any] = {}
     spent = 0
     for point, status, text in journals(folder):
+        if lost and status == 0:
+            continue
         assert status in (200, 403), text
         if status == 403:
             assert json.loads(text)["type"] == "urn:tacit:problem:budget-spent"
@@ -73,7 +78,7 @@ def check(oracle: Any, folder: Path) -> dict[str, int]:
     opened.ledger.verify()
     left = oracle.budget_left()
     assert all(left.used[event] <= most for event, most in left.most.items())
-    assert left.spent and spent
+    assert not ended or (left.spent and spent)
     return {"questions": len(seen), "spent": spent, "charges": sum(left.used.values())}
 
 
@@ -97,9 +102,45 @@ def run(folder: Path, ledger: str | None, oracle_dir: Path, served: Any) -> dict
     return counted
 
 
-def test_two_workers_and_the_embedded_ledger(directory: Any, tmp_path: Path, served: Any) -> None:
-    folder = directory(mechanism="gaussian", n_questions=60)
-    assert run(tmp_path, None, folder, served)["charges"] == 60
+def children(parent: int) -> list[int]:
+    """Return the worker processes of a service, youngest last."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, rest = path.read_text().rpartition(")")
+            words = (path.parent / "cmdline").read_bytes()
+        except OSError:
+            continue  # it has gone meanwhile
+        if int(rest.split()[1]) == parent and b"spawn_main" in words:
+            found.append(int(name.split()[0]))
+    return sorted(found)
+
+
+@pytest.mark.faults
+def test_killed_workers_lose_no_spend_and_change_no_answer(
+    directory: Any, tmp_path: Path, served: Any
+) -> None:
+    """``TACIT_KILLS`` asks for more kills than the two of an ordinary run."""
+    folder = directory(mechanism="gaussian", n_questions=400)
+    access = Access(Settings(str(folder)).access)
+    keys = [access.create(f"analyst-{n}").text for n in range(4)]
+    access.close()
+    kills, done = int(os.environ.get("TACIT_KILLS", "2")), 0
+    with served(folder, "--workers", "2") as found:
+        asking = threading.Thread(target=ask_until_spent, args=(tmp_path, str(found.port), keys))
+        asking.start()
+        while asking.is_alive() and done < kills:
+            time.sleep(0.5)
+            workers = children(found.process.pid)
+            if len(workers) == 2:
+                os.kill(workers[done % 2], signal.SIGKILL)
+                done += 1
+                time.sleep(2)
+        asking.join()
+    oracle = load_oracle(folder)
+    counted = check(oracle, tmp_path, lost=True, ended=False)
+    oracle.close()
+    assert done == kills and counted["questions"] > 0
 
 
 @pytest.mark.needs("postgres")
