@@ -111,6 +111,34 @@ def test_released_hypotheses_come_back_from_a_file(tmp_path):
     assert first.hypothesis_.tolist() == again.hypothesis_.tolist()
 
 
+def test_labels_are_asked_for_once_and_while_the_ledger_is_free():
+    ledger, asked = MemoryLedger(Budget(3.0)), []
+
+    def label(positions):
+        asked.append(len(positions))
+        assert ledger.check_plan(learner.mechanism_of(len(x)).plan()) is None, "it can be used"
+        return TRUTH[positions]
+
+    learner = Active(LabelBoost(Thresholds(), BASE), labels=50, ledger=ledger, key="active")
+    first = learner.fit(x, label).hypothesis_
+    assert learner.fit(x, label).hypothesis_.tolist() == first.tolist()
+    assert asked == [50]
+
+
+class Active(SubsampledActiveLearner):
+    def mechanism_of(self, n_records):
+        part = self._part(n_records, self.labels)
+        return ActiveLearning(self.base.mechanism(self.labels, part - self.labels), n_records)
+
+
+def test_a_plan_that_does_not_fit_asks_for_no_label():
+    learner = SubsampledActiveLearner(
+        LabelBoost(Thresholds(), BASE), labels=50, ledger=MemoryLedger(Budget(0.5))
+    )
+    with pytest.raises(BudgetExceeded):
+        learner.fit(x, lambda asked: pytest.fail("a label was asked for"))
+
+
 class Predictable(GenericLearner):
     def _noise(self):
         return SeededNoise(0)

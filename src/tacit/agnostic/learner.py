@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -71,16 +71,20 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *assumptions: str,
         drawn_by: LearningMechanism | None = None,
     ) -> Self:
-        """Reserve the plan, draw, record, and only then keep what was released."""
+        """Reserve the plan, draw, record, and only then keep what was released.
+
+        Drawn after the plan is reserved and before the ledger is locked: counting mistakes may take
+        seconds, and somebody who labels on request, days. What is not recorded is dropped.
+        """
         noise = self._noise()
         plan = mechanism.plan()
         ledger = MemoryLedger(plan.guarantee) if self.ledger is None else open_ledger(self.ledger)
         check_noise(ledger, noise)
         plan_id = ledger.open_plan(plan, self.key or f"fit-{noise.bits(64):016x}")
-        by = drawn_by or mechanism
-        (answer,) = ledger.answer(
-            plan_id, [_QUESTION], _Once(mechanism.event, lambda: by.release(records, noise=noise))
-        )
+        drawn = None
+        if not ledger.recorded(plan_id, [_QUESTION]):
+            drawn = (drawn_by or mechanism).release(records, noise=noise)
+        (answer,) = ledger.answer(plan_id, [_QUESTION], _Once(mechanism.event, drawn))
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = mechanism.hypotheses.n_features
         self.mechanism_, self.guarantee_ = mechanism, plan.guarantee
@@ -119,16 +123,16 @@ class LeftBehind:
 
 
 class _Once:
-    """Draws the one answer of a plan."""
+    """Hands over the one answer of a plan; none when it is on the ledger already."""
 
-    def __init__(self, event: Event, draw: Callable[[], Answer]) -> None:
-        self._event, self._draw = event, draw
+    def __init__(self, event: Event, drawn: Answer | None) -> None:
+        self._event, self._drawn = event, drawn
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         return {self._event: questions}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        return [self._draw() for _ in new]
+        return [] if self._drawn is None else [self._drawn]
 
     def abandon(self) -> None:
         """Nothing is kept."""
