@@ -74,8 +74,8 @@ def plane_mistakes(cover: FloatArray, points: FloatArray, labels: BoolArray) -> 
     ones = int(labels.sum())
     counts = np.zeros(len(points) + 1, dtype=np.int64)
     grid = _Grid.of(cover, points, labels)
-    for left in range(len(grid.xs)):
-        lowest, gains = _gains(grid, left)
+    by_left = [_gains(grid, left) for left in range(len(grid.xs))]
+    for lowest, gains in by_left:
         used = np.flatnonzero(gains)
         counts[ones - (lowest + used)] += gains[used]
     counts[ones] += 1
@@ -83,7 +83,7 @@ def plane_mistakes(cover: FloatArray, points: FloatArray, labels: BoolArray) -> 
     def member(mistakes: int, rank: int) -> Hypothesis:
         if mistakes == ones and rank == counts[ones] - 1:
             return np.repeat([np.inf, -np.inf], 2)
-        return _rectangle(grid, ones - mistakes, rank)
+        return _rectangle(grid, by_left, ones - mistakes, rank)
 
     return LevelledMistakes(counts, member)
 
@@ -135,10 +135,11 @@ def _histogram(values: IntArray, strips: IntArray, chosen: BoolArray, width: int
     return np.bincount(cell, minlength=len(strips) * width).reshape(-1, width).astype(np.float64)
 
 
-def _rectangle(grid: _Grid, gain: int, rank: int) -> Hypothesis:
+def _rectangle(
+    grid: _Grid, by_left: list[tuple[int, IntArray]], gain: int, rank: int
+) -> Hypothesis:
     """Return the rectangle of the given rank among those with the given gain."""
-    for left in range(len(grid.xs)):
-        lowest, gains = _gains(grid, left)
+    for left, (lowest, gains) in enumerate(by_left):  # noqa: B007 - where it stops is used
         here = int(gains[gain - lowest]) if 0 <= gain - lowest < len(gains) else 0
         if rank < here:
             break
