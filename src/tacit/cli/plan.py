@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -202,10 +203,10 @@ def _page(found: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> s
     parts = [
         f"Plan for {found.n_records:,} private records, {found.n_points:,} public points, "
         f"{found.n_classes} classes, epsilon {budget.epsilon:g}, delta {budget.delta:.3g}.\n"
-        f"No private data were used. Evidence: {found.curve.source}."
+        + _wrapped(f"No private data were used. Evidence: {found.curve.source}.")
     ]
     if not found.works:
-        missing = "\n".join(f"  - {line}" for line in found.missing)
+        missing = "\n".join(_wrapped(line, "  - ") for line in found.missing)
         parts.append(f"This will not work as it stands. What is missing:\n{missing}")
     if found.best is not None:
         parts.append(_recommended(found, found.best))
@@ -219,7 +220,13 @@ def _page(found: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> s
     return "\n\n".join(parts)
 
 
+def _wrapped(text: str, first: str = "") -> str:
+    return textwrap.fill(text, 96, initial_indent=first, subsequent_indent=" " * len(first))
+
+
 def _recommended(found: RunPlan, best: Candidate) -> str:
+    from tacit.theory.candidates import noise_in_words
+
     cost = best.plan(found.budget.delta)
     seen = best.forecast
     head = "Recommended" if found.works else "The best of what there is"
@@ -227,7 +234,7 @@ def _recommended(found: RunPlan, best: Candidate) -> str:
     lines = [
         f"{best.n_teachers:,} teachers of {best.shard_size:,} records each, asked about "
         f"{best.questions:,} points",
-        f"{best.name} vote, releasing {found.release.value}s",
+        f"{best.name} vote, {noise_in_words(best.mechanism)}, releasing {found.release.value}s",
         f"guarantee: epsilon {cost.guarantee.epsilon:.4g}, delta {cost.guarantee.delta:.3g} "
         f"({cost.accountant} accountant)",
         f"expected: {seen.correct:.1%} of the released labels right, {refused:.1%} of the "
@@ -262,5 +269,5 @@ def _table(drawn: Frontier) -> str:
         f"  {epsilon:7g}" + "".join(f"{drawn.values(name)[i]:17.1%}" for name in drawn.lines)
         for i, epsilon in enumerate(drawn.epsilons)
     ]
-    remarks = [f"  {line}" for line in drawn.remarks()]
+    remarks = [_wrapped(line, "  ") for line in drawn.remarks()]
     return "Accuracy against epsilon\n\n" + "\n".join([header, *rows, *remarks])

@@ -222,6 +222,33 @@ def _calmed(mechanism: Any, averaged: float) -> VoteMechanism:
     return calmer
 
 
+def noise_in_words(mechanism: Any) -> str:
+    """Return the settings of the noise, with the letters of the papers.
+
+    Examples
+    --------
+    >>> noise_in_words(SparseVote(scale=31.7, threshold=901, cutoff=18))
+    'lambda 31.7, w 901, T 18'
+    """
+    match mechanism:
+        case GaussianVote():
+            return f"sigma {mechanism.sigma:.4g}"
+        case LaplaceVote():
+            return f"scale {mechanism.scale:.4g}"
+        case ConfidentVote():
+            return (
+                f"threshold {mechanism.threshold:.4g}, sigma1 {mechanism.sigma1:.4g}, "
+                f"sigma2 {mechanism.sigma2:.4g}"
+            )
+        case ExponentialVote():
+            return f"epsilon {mechanism.epsilon_per_answer:.4g} per answer"
+        case SparseVote():
+            return (
+                f"lambda {mechanism.scale:.4g}, w {mechanism.threshold:.0f}, T {mechanism.cutoff}"
+            )
+    return source(mechanism)
+
+
 def source(mechanism: VoteMechanism) -> str:
     """Return the Python expression that makes the mechanism.
 
