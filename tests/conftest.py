@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -172,3 +173,25 @@ _SCHEMAS = itertools.count()
 def postgres_url(postgres_server: PostgresServer) -> str:
     """Return the URL of an empty place for a ledger."""
     return postgres_server.create_schema(f"test_{next(_SCHEMAS)}")
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[Any]:
+    """Return a headless Chromium with a profile of its own; needs("chromium")."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service as Driver
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
+    for flag in (
+        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
+        "--disable-background-networking", "--disable-component-update", "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1100,1500",
+    ):  # fmt: skip
+        options.add_argument(flag)
+    driver = shutil.which("chromedriver")
+    if driver is None:
+        pytest.skip("needs chromedriver")
+    made = webdriver.Chrome(options=options, service=Driver(driver))
+    yield made
+    made.quit()

@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -48,7 +48,8 @@ from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
-from tacit.report import PrivacyStatement, RunReport
+from tacit.report import PrivacyStatement, PublicCheck, RunReport
+from tacit.report.public_check import check_predictions
 from tacit.report.run import run_report
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
@@ -380,8 +381,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         run, test = self._run, None
         if X is not None:
-            if y is None or n_rows(y) != n_rows(X):
-                raise InvalidArgument("`y` must hold one label for each point of `X`.")
+            _one_label_each(X, y)
             place = {label: number for number, label in enumerate(self.classes_.tolist())}
             labels = np.asarray(y).tolist()
             test = self._points(X), np.array([place.get(label, -1) for label in labels])
@@ -557,10 +557,29 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- public results -------------------------------------------------------------------------
 
-    def report(self) -> RunReport:
-        """Return what was asked, released, refused, spent and assumed."""
+    def report(self, X: Any = None, y: Any = None, *, curve: bool = False) -> RunReport:
+        """Return what was asked, released, refused, spent and assumed.
+
+        Parameters
+        ----------
+        X, y : points and labels, optional
+            Public and labelled: adds predictions against labels. The same from private records
+            would be a private number, and must not be shown.
+        curve : bool
+            Add the learning curve, for which a student is fitted after every round.
+        """
         check_is_fitted(self)
-        return self._report
+        found = self._report
+        if X is not None:
+            found = replace(found, check=self._check(X, y))
+        if curve:
+            found = replace(found, curve=self.learning_curve(X, y))
+        return found
+
+    def _check(self, X: Any, y: Any) -> PublicCheck:
+        _one_label_each(X, y)
+        predicted, actual = self.predict(X).tolist(), np.asarray(y).tolist()
+        return check_predictions(self.classes_.tolist(), predicted, actual)
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self)
@@ -635,6 +654,11 @@ def _kept_unless_fitted(model: PATEClassifier) -> Iterator[None]:
         if released is not None:
             model.released_ = released
         raise
+
+
+def _one_label_each(X: Any, y: Any) -> None:
+    if y is None or n_rows(y) != n_rows(X):
+        raise InvalidArgument("`y` must hold one label for each point of `X`.")
 
 
 def _refuse_shown(X: Any, name: str) -> None:

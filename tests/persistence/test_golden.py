@@ -41,6 +41,7 @@ def test_a_golden_student_says_what_it_said(path):
     statement, report = model.privacy_.to_dict(), json.loads(model.report().to_json())
     assert statement.pop("planned") is None and report["statement"].pop("planned") is None
     assert (report.pop("rounds"), report.pop("stopped")) == ([], "budget")
+    assert (report.pop("command"), report.pop("curve"), report.pop("check")) == ("", None, None)
     assert json.loads(json.dumps(statement)) == said["statement"]
     assert report == said["report"]
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import shutil
 import socket
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,28 +40,6 @@ def site(directory: Any) -> Iterator[tuple[str, str]]:
         yield f"http://127.0.0.1:{found.getsockname()[1]}", made.text
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Any]:
-    """A headless Chromium with a profile of its own."""
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service as Driver
-
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or shutil.which("chromium-browser") or ""
-    for flag in (
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run",
-        "--disable-background-networking", "--disable-component-update", "--disable-sync",
-        f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1100,1500",
-    ):  # fmt: skip
-        options.add_argument(flag)
-    driver = shutil.which("chromedriver")
-    if driver is None:
-        pytest.skip("needs chromedriver")
-    made = webdriver.Chrome(options=options, service=Driver(driver))
-    yield made
-    made.quit()
 
 
 def test_a_person_signs_in_and_asks_with_the_keyboard_alone(site: Any, browser: Any) -> None:

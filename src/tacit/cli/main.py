@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("tacit.cli.keys:keys", "Make, list, revoke and replace API keys of a served oracle."),
     "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
     "plan": ("tacit.cli.plan:plan", "Say what to run and what to expect, before spending."),
+    "report": ("tacit.cli.report:report", "Show the report of a run, or write it as a page."),
     "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
 }
 

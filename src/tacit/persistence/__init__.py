@@ -7,7 +7,7 @@ directory that only its owner can read. Both are checked whole before anything i
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
 from tacit.persistence.oracle import load_oracle, save_oracle
 from tacit.persistence.public_model import PublicModel
-from tacit.persistence.student import load_student, save_student
+from tacit.persistence.student import load_student, save_student, saved_report
 
 __all__ = [
     "PublicModel",
@@ -17,4 +17,5 @@ __all__ = [
     "save_ensemble",
     "save_oracle",
     "save_student",
+    "saved_report",
 ]

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and directories that only their owner can read."""
+"""Directories that are there whole or not at all, and that only their owner can read."""
 
 from __future__ import annotations
 
@@ -6,88 +6,16 @@ import os
 import shutil
 import stat
 import tempfile
-import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tacit._files import confirm, not_written, sync_directory
 from tacit.errors import DamagedFile, ExposedFiles, PersistenceError
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
-
-Source = str | os.PathLike[str]
-
-
-# ---- one public file --------------------------------------------------------------------------
-
-
-def replace_file(path: Path, data: bytes) -> None:
-    """Put data in a file, all of it or none: what was there stays until the new file is complete.
-
-    The file gets the permissions that the process gives new files.
-    """
-    target = Path(os.path.realpath(path))  # a link to the file stays a link
-    temporary = target.with_name(f".{target.name}.{uuid.uuid4().hex}.tmp")
-    try:
-        try:
-            write_new(temporary, data, mode=0o666)
-            os.replace(temporary, target)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise _not_written(path, error) from error
-    _confirm(target)
-
-
-def read_file(path: Path) -> bytes:
-    """Return a file's bytes."""
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise PersistenceError(f"There is no file {str(path)!r}.") from error
-    except OSError as error:
-        raise PersistenceError(f"{str(path)!r} cannot be read: {error.strerror}.") from error
-
-
-def write_new(path: Path, data: bytes, *, mode: int) -> None:
-    """Write a file that does not exist yet, and wait until it is on the disk."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync_directory(path: Path) -> None:
-    """Wait until the names in a directory are on the disk."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _confirm(target: Path, left: str = "") -> None:
-    """Wait until a new name is on the disk; it is in place already."""
-    try:
-        _sync_directory(target.parent)
-    except OSError as error:
-        raise PersistenceError(
-            f"{str(target)!r} is complete and in place, but the disk did not confirm it "
-            f"({error.strerror}): a power cut could undo it.{left}"
-        ) from error
-
-
-def _not_written(path: Path, error: OSError) -> PersistenceError:
-    return PersistenceError(
-        f"{str(path)!r} could not be written: {error.strerror}. Whatever was there before is "
-        "unchanged."
-    )
-
-
-# ---- one private directory --------------------------------------------------------------------
 
 
 @contextmanager
@@ -105,14 +33,14 @@ def new_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
     try:
         made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     try:
         made.chmod(DIRECTORY_MODE)
         yield made
-        _sync_directory(made)
+        sync_directory(made)
         _move_in(made, target, overwrite=overwrite)
     except OSError as error:
-        raise _not_written(path, error) from error
+        raise not_written(path, error) from error
     finally:
         shutil.rmtree(made, ignore_errors=True)
 
@@ -128,7 +56,7 @@ def _move_in(made: Path, target: Path, *, overwrite: bool) -> None:
         if swap:
             os.rename(old, target)
         raise
-    _confirm(target, f" The old one is kept as {str(old)!r}." if swap else "")
+    confirm(target, f" The old one is kept as {str(old)!r}." if swap else "")
     if swap:
         shutil.rmtree(old, ignore_errors=True)
 

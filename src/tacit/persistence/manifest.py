@@ -1,18 +1,15 @@
-"""What stands beside a model, as JSON: classes, the privacy statement, the report."""
+"""What stands beside a model, as JSON on one line; and lists of labels in it."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import DamagedFile, PersistenceError
-from tacit.privacy.budget import Neighbouring
-from tacit.report import PrivacyStatement, RunReport
 
 _PLAIN_KINDS = "biufU"
 _PLAIN_TYPES = (bool, int, float, str)
@@ -59,21 +56,3 @@ def labels_from_dict(saved: Mapping[str, Any]) -> NDArray[Any]:
     if dtype.kind not in _PLAIN_KINDS + "O":
         raise ValueError("not a kind of labels")
     return np.array(saved["values"], dtype=dtype)
-
-
-def statement_from_dict(saved: Mapping[str, Any]) -> PrivacyStatement:
-    """Return the statement that ``PrivacyStatement.to_dict`` wrote."""
-    given = _known_fields(PrivacyStatement, saved)
-    given["neighbouring"] = Neighbouring(given["neighbouring"])
-    given["assumptions"] = tuple(given["assumptions"])
-    return PrivacyStatement(**given)
-
-
-def report_from_dict(saved: Mapping[str, Any], statement: PrivacyStatement) -> RunReport:
-    """Return the report that ``RunReport.to_dict`` wrote."""
-    return RunReport(**{**_known_fields(RunReport, saved), "statement": statement})
-
-
-def _known_fields(kind: type[Any], saved: Mapping[str, Any]) -> dict[str, Any]:
-    names = {field.name for field in fields(kind)}
-    return {name: value for name, value in saved.items() if name in names}

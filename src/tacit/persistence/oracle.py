@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit import __version__, _validate
+from tacit._files import Source, write_new
 from tacit.errors import (
     InvalidArgument,
     LedgerError,
@@ -27,7 +28,7 @@ from tacit.oracle.private_oracle import PrivateOracle
 from tacit.oracle.terms import OracleTerms
 from tacit.persistence import envelope, manifest, oracle_terms
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
-from tacit.persistence.files import FILE_MODE, PrivateDirectory, Source, new_directory, write_new
+from tacit.persistence.files import FILE_MODE, PrivateDirectory, new_directory
 from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,10 @@ from sklearn.utils.validation import validate_data
 
 from tacit._represented import represented
 from tacit.datasets.form import Kind, PointForm
+from tacit.datasets.records import n_rows
+from tacit.errors import InvalidArgument
 from tacit.report import PrivacyStatement, RunReport
+from tacit.report.public_check import check_predictions
 from tacit.students.fitting import FittedStudent
 
 
@@ -91,9 +95,22 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found: NDArray[np.float64] = self.student_.predict_proba(self._points(X))
         return found
 
-    def report(self) -> RunReport:
-        """Return what was asked, released, refused, spent and assumed."""
-        return self._report
+    def report(self, X: Any = None, y: Any = None) -> RunReport:
+        """Return what was asked, released, refused, spent and assumed.
+
+        Parameters
+        ----------
+        X, y : points and labels, optional
+            Public and labelled: adds predictions against labels.
+        """
+        if X is None:
+            return self._report
+        if y is None or n_rows(y) != n_rows(X):
+            raise InvalidArgument("`y` must hold one label for each point of `X`.")
+        predicted, actual = self.predict(X).tolist(), np.asarray(y).tolist()
+        return replace(
+            self._report, check=check_predictions(self.classes_.tolist(), predicted, actual)
+        )
 
     def _points(self, X: Any) -> Any:
         X = self.form_.conform(X)

@@ -7,16 +7,19 @@ in the format of skops. Everything in it was released: it can be handed to anyon
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from tacit import __version__
+from tacit._files import Source, read_file, replace_file
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
 from tacit.persistence import envelope, manifest, models
-from tacit.persistence.files import Source, read_file, replace_file
 from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.persistence.public_model import PublicModel
+from tacit.report import RunReport
+from tacit.report.reading import statement_of
 from tacit.students.fitting import FittedStudent
 
 FORMAT_VERSION = 1
@@ -102,6 +105,31 @@ def load_student(path: Source, *, trusted: Iterable[str] = ()) -> PublicModel:
     return reader(sealed.opened(where), names, where)
 
 
+def saved_report(path: Source) -> RunReport:
+    """Return the report inside a student's file. The model is not made, so nothing is trusted.
+
+    Raises
+    ------
+    DamagedFile, SavedFormatError, PersistenceError
+        As for ``load_student``.
+    """
+    where = repr(str(path))
+    sealed = envelope.read(read_file(Path(path)), KIND, where=where)
+    reader = envelope.reader_of(sealed, REPORT_READERS, where=where)
+    return reader(sealed.opened(where), where)
+
+
+def _read_report_1(content: bytes, where: str) -> RunReport:
+    told = manifest.from_json(content.partition(b"\n")[0], where=where)
+    try:
+        return RunReport.from_dict(told["report"])
+    except Exception as error:
+        raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
+
+
+REPORT_READERS: dict[int, Callable[[bytes, str], RunReport]] = {1: _read_report_1}
+
+
 def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
     line, _, data = content.partition(b"\n")
     told = manifest.from_json(line, where=where)
@@ -121,13 +149,13 @@ READERS: dict[int, Callable[[bytes, tuple[str, ...], str], PublicModel]] = {1: _
 def _public_model(told: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> PublicModel:
     *before, model = steps
     classes = manifest.labels_from_dict(told["classes"])
-    privacy = manifest.statement_from_dict(told["privacy"])
+    privacy = statement_of(told["privacy"])
     names = told["feature_names"]
     return PublicModel(
         FittedStudent(model, len(classes)),
         classes=classes,
         privacy=privacy,
-        report=manifest.report_from_dict(told["report"], privacy),
+        report=replace(RunReport.from_dict(told["report"]), statement=privacy),
         form=point_form_from_dict(told["form"]),
         representation=before[0] if before else None,
         n_features=told["n_features"],

@@ -6,14 +6,17 @@ import html
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from tacit.errors import InvalidArgument
+from tacit._files import Source, replace_file
+from tacit.report.html import html_page
+from tacit.report.public_check import PublicCheck
+from tacit.report.reading import FORMAT_VERSION, parsed, report_fields, statement_of
 from tacit.report.statement import PrivacyStatement
+from tacit.students.active.curve import LearningCurve
 
-FORMAT_VERSION = 1
-
-_ENDED = {
+ENDED = {
     "budget": "all planned questions were asked",
     "pool": "no point of the pool was left",
     "strategy": "the strategy had no more questions",
@@ -41,6 +44,12 @@ class RunReport:
     stopped : str
         Why there were no more: "budget" (all planned were asked), "pool", "strategy", "service"
         (the mechanism stopped) or "caller".
+    command : str
+        The command that made it, where there was one.
+    curve : LearningCurve, optional
+        How the student grew from round to round.
+    check : PublicCheck, optional
+        How the student did on labelled *public* points.
     """
 
     statement: PrivacyStatement
@@ -52,6 +61,9 @@ class RunReport:
     versions: Mapping[str, str] = field(default_factory=dict)
     rounds: tuple[int, ...] = ()
     stopped: str = "budget"
+    command: str = ""
+    curve: LearningCurve | None = None
+    check: PublicCheck | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain fields."""
@@ -66,6 +78,9 @@ class RunReport:
             "versions": dict(self.versions),
             "rounds": list(self.rounds),
             "stopped": self.stopped,
+            "command": self.command,
+            "curve": None if self.curve is None else self.curve.to_dict(),
+            "check": None if self.check is None else self.check.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -79,17 +94,45 @@ class RunReport:
         Raises
         ------
         InvalidArgument
-            When it was written in another format.
+            When it was written in another format, or a field is missing or garbled.
         """
-        fields = json.loads(text)
-        found = fields.pop("format_version", None) if isinstance(fields, dict) else None
-        if found != FORMAT_VERSION:
-            raise InvalidArgument(
-                f"`text` must be a report in format {FORMAT_VERSION}, got format {found!r}."
-            )
-        statement = PrivacyStatement.from_dict(fields.pop("statement"))
-        fields["rounds"] = tuple(fields.get("rounds", ()))
-        return cls(statement=statement, **fields)
+        return cls.from_dict(parsed(text))
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> RunReport:
+        """Return the report whose ``to_dict`` went through JSON; fields it lacks have defaults.
+
+        Raises
+        ------
+        InvalidArgument
+            When a field is missing or garbled.
+        """
+        statement = saved.get("statement")
+        told = statement_of(statement if isinstance(statement, Mapping) else {})
+        return cls(statement=told, **report_fields(saved))
+
+    def to_html(self, *, frontier: Any = None) -> str:
+        """Return the report as one page that needs nothing else.
+
+        Parameters
+        ----------
+        frontier : optional
+            Of the plan: what ``tacit.theory.frontier`` returns, or ``tacit plan --frontier --json``
+            prints. It is drawn with this run marked.
+        """
+        return html_page(self, frontier)
+
+    def save_html(self, path: Source, *, frontier: Any = None) -> None:
+        """Write the page to a file, which is replaced whole or not at all."""
+        replace_file(Path(path), self.to_html(frontier=frontier).encode())
+
+    def save_json(self, path: Source) -> None:
+        """Write the report for programs to a file, which is replaced whole or not at all."""
+        replace_file(Path(path), self.to_json().encode())
+
+    def ended(self) -> str:
+        """Say why there were no more questions."""
+        return ENDED.get(self.stopped, "a reason this version does not know")
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name}: {count}" for name, count in self.released.items())
@@ -98,13 +141,22 @@ class RunReport:
             f"{self.statement}\n\nReleased\n"
             f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
             f"{self._rounds()}"
-            f"    By class: {shares}.\n\nSettings\n{settings}"
+            f"    By class: {shares}.\n{self._checked()}\nSettings\n{settings}"
+        )
+
+    def _checked(self) -> str:
+        if self.check is None or not self.check.n_points:
+            return ""
+        low, high = self.check.interval()
+        return (
+            f"    On {self.check.n_points} labelled public points: accuracy "
+            f"{self.check.accuracy:.3f} (95% interval {low:.3f} to {high:.3f}).\n"
         )
 
     def _rounds(self) -> str:
         if len(self.rounds) < 2:
             return ""
-        return f"    {len(self.rounds)} rounds, ended by: {_ENDED.get(self.stopped, '?')}.\n"
+        return f"    {len(self.rounds)} rounds, ended by: {self.ended()}.\n"
 
     def _repr_html_(self) -> str:
         return f"{self.statement._repr_html_()}<pre>{html.escape(str(self))}</pre>"

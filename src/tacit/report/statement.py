@@ -148,15 +148,18 @@ class PrivacyStatement:
             )
         return words
 
+    def differ(self) -> str:
+        """Say how two neighbouring data sets differ."""
+        return _DIFFER[self.neighbouring].format(**_UNITS[self.unit])
+
     def _how_well(self, words: dict[str, str]) -> str:
         if self.epsilon < _LARGEST_EXPONENT:
             factor = f"{rounded_up(math.exp(self.epsilon), 3)} (e to the epsilon)"
         else:
             factor = f"exp({rounded_up(self.epsilon, 6)}), which is no protection at all"
-        differ = _DIFFER[self.neighbouring].format(**words)
         guessed = words["label" if self.neighbouring is Neighbouring.LABELS else "one"]
         return (
-            f"For all data sets D and D', {differ}, and all sets A of outcomes, "
+            f"For all data sets D and D', {self.differ()}, and all sets A of outcomes, "
             f"P[M(D) in A] <= exp({rounded_up(self.epsilon, 6)}) P[M(D') in A] + "
             f"{rounded_up(self.delta, 3)}, and the "
             "same with D and D' exchanged. In words: what is released changes the odds of any "
@@ -175,7 +178,8 @@ class PrivacyStatement:
             }
         )
 
-    def _title(self) -> str:
+    def title(self) -> str:
+        """Return the guarantee in one line."""
         mark = "" if self.secure else "INSECURE, NO GUARANTEE: "
         epsilon, delta = rounded_up(self.epsilon, 6), rounded_up(self.delta, 3)
         return f"{mark}({epsilon}, {delta}) differential privacy"
@@ -186,7 +190,7 @@ class PrivacyStatement:
 
     def __str__(self) -> str:
         lines = [
-            f"Privacy statement: {self._title()}",
+            f"Privacy statement: {self.title()}",
             "",
         ]
         for head, words in self.rows():
@@ -199,4 +203,4 @@ class PrivacyStatement:
             f"<dt><b>{html.escape(head)}</b></dt><dd>{html.escape(words)}</dd>"
             for head, words in self.rows()
         )
-        return f"<section><p><b>{html.escape(self._title())}</b></p><dl>{cells}</dl></section>"
+        return f"<section><p><b>{html.escape(self.title())}</b></p><dl>{cells}</dl></section>"

@@ -47,6 +47,15 @@ class LearningCurve:
             lines.append(f"{asked:9d}  {seen}{fitted:8.3f}{last}")
         return "\n".join(lines)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain fields; what is not known is None."""
+        columns = {"foreseen": self.foreseen, "fitted": self.fitted, "accuracy": self.accuracy}
+        known = {
+            name: None if column is None else [None if np.isnan(v) else float(v) for v in column]
+            for name, column in columns.items()
+        }
+        return {"asked": [int(number) for number in self.asked], **known}
+
     def plot(self, axes: Any = None) -> Any:
         """Draw the curve with matplotlib (``pip install 'tacit[plots]'``); return the axes."""
         if axes is None:
