@@ -145,9 +145,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``; the fitted
-    object holds public results only, so it may be pickled and handed out. Every further ``fit`` on
-    the same records spends again, cross-validation and grid search included.
+    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``. Pickles and
+    copies of the fitted object hold public results only and may be handed out; the object itself
+    keeps the votes while planned questions are left (``keep_asking``). Every further ``fit`` on the
+    same records spends again, cross-validation and grid search included.
 
     Examples
     --------
@@ -297,7 +298,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Ask what is left of the planned questions, and train the student on all answers.
 
         A strategy may stop before all planned questions are asked. The guarantee was fixed for all
-        of them, so asking the rest costs nothing further.
+        of them, so asking the rest does not raise it. With a ``noise_rule`` every round is written
+        to the ledger as it is asked, and one that other fits share may have no room by then.
 
         Parameters
         ----------
@@ -322,7 +324,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`keep_asking` has nothing left to ask: all planned questions were asked, or this "
                 "model was copied or loaded, and the teachers' votes stayed behind."
             )
-        with _kept_unless_fitted(self):
+        # All of it is about the same run: what was released until it failed is not forgotten.
+        with _kept_unless_fitted(self, "_released", "privacy_", "_report"):
             self._conclude(self._ask_on(asking, self._released, query=query, n=n))
         return self
 
@@ -380,7 +383,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "behind: call it on the model that was fitted."
             )
         run, test = self._run, None
-        if X is not None:
+        if X is not None or y is not None:
             _one_label_each(X, y)
             place = {label: number for number, label in enumerate(self.classes_.tolist())}
             labels = np.asarray(y).tolist()
@@ -538,11 +541,13 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
-        spent = price(released.usage, delta=self.delta).epsilon if released.usage else 0.0
+        # At the delta of the guarantee: settings may have changed since the fit.
+        delta = released.guarantee.delta
+        spent = price(released.usage, delta=delta).epsilon if released.usage else 0.0
         self.resolved_params_ = how.chosen
         self.privacy_ = PrivacyStatement(
             epsilon=released.guarantee.epsilon,
-            delta=released.guarantee.delta,
+            delta=delta,
             spent_epsilon=spent,
             neighbouring=how.neighbouring,
             unit=how.unit,
@@ -642,22 +647,23 @@ class _Run:
 
 
 @contextmanager
-def _kept_unless_fitted(model: PATEClassifier) -> Iterator[None]:
-    """Put a model back as it was when its fit fails; what was released and paid for is kept."""
+def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
+    """Put a model back as it was when its fit fails; what was released and paid for is kept.
+
+    ``also`` names further attributes that stay as the failed call left them.
+    """
     before = dict(vars(model))
     try:
         yield
     except BaseException:
-        released = vars(model).get("released_")
+        kept = {name: vars(model)[name] for name in ("released_", *also) if name in vars(model)}
         model.__dict__.clear()
-        model.__dict__.update(before)
-        if released is not None:
-            model.released_ = released
+        model.__dict__.update({**before, **kept})
         raise
 
 
 def _one_label_each(X: Any, y: Any) -> None:
-    if y is None or n_rows(y) != n_rows(X):
+    if X is None or y is None or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label for each point of `X`.")
 
 

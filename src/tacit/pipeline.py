@@ -91,7 +91,10 @@ class Terms:
         self.ledger.check_plan(plan)
 
     def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> LabellingService:
-        """Return the service that answers from these votes; its guarantee is reserved now."""
+        """Return the service that answers from these votes.
+
+        Its guarantee is reserved now; with a rule, that of every round before the round is drawn.
+        """
         if self.rule is None:
             labeler = Labeler(
                 self.mechanism,
@@ -228,8 +231,8 @@ def ask_teachers(
     Neighbours: as ``neighbouring`` says; one record (or person) reaches one shard, one teacher and
     at most one vote of every question. Price: what ``terms`` say, which is fixed, and refused
     when it does not fit the ledger, before anything is trained. It is reserved once the teachers
-    have voted, before any noise is drawn: training that was interrupted has cost nothing. Nothing
-    is released here.
+    have voted (with a noise rule: round by round), before any noise is drawn: training that was
+    interrupted has cost nothing. Nothing is released here.
     """
     terms.check(n_questions, n_teachers)
     shards = split(records, n_teachers, neighbouring, rng)

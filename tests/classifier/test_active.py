@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerUnavailable
 from tacit.labeling.service import filter_for
+from tacit.mechanisms import ConfidentVote
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.ledger.composition import Composition
@@ -59,14 +60,20 @@ def test_strategies_see_points_and_released_labels_and_nothing_else(make, task):
 
 def test_what_a_strategy_does_to_its_arguments_changes_nothing_released(make, task):
     class Vandal:
+        def __init__(self, coordinates):
+            self.coordinates = coordinates
+
         def select(self, X_pool, asked, labels, k, rng):
             labels[:] = 0
             left = np.setdiff1d(np.arange(60), asked)[:k]
-            asked[:] = 0
+            asked[:], X_pool[:] = 0, 0
             return left
 
-    clf = make(query=Vandal(), n_queries=30).fit(task.X, task.y, X_public=task.pool)
-    assert len(set(clf.released_.positions)) == 30 and set(clf.released_.labels) == {0, 1}
+    pool = task.pool.copy()
+    for coordinates in ("pool", "given"):
+        clf = make(query=Vandal(coordinates), n_queries=30).fit(task.X, task.y, X_public=pool)
+        assert len(set(clf.released_.positions)) == 30 and set(clf.released_.labels) == {0, 1}
+        assert np.array_equal(pool, task.pool) and clf.score(task.X, task.y) > 0.7
 
 
 def test_noise_is_fixed_before_the_first_question(make, task):
@@ -174,6 +181,78 @@ def test_a_failure_on_the_way_keeps_what_was_released(make, task):
     assert clf.released_.privacy.epsilon <= 100 and ledger.spent().epsilon > 0
 
 
+class Failing:
+    """Asks about points in order, and fails once 20 were asked."""
+
+    def select(self, X_pool, asked, labels, k, rng):
+        if len(asked) >= 20:
+            raise RuntimeError("no more ideas")
+        return np.arange(len(asked), len(asked) + k)
+
+
+def test_going_on_after_a_failure_starts_from_what_was_released(make, task):
+    ledger = MemoryLedger(Budget(100.0, 1e-5))
+    clf = make(query=Few(12), n_queries=40, ledger=ledger)
+    clf.fit(task.X, task.y, X_public=task.pool)
+    student = clf.student_
+    with pytest.raises(RuntimeError, match="no more ideas"):
+        clf.keep_asking(query=Failing())
+    seen = clf.released_
+    assert len(seen.labels) >= 20 and clf.student_ is student
+    assert clf.report().asked == clf.privacy_.questions == len(seen.labels)
+    assert clf.privacy_ == seen.privacy
+    clf.keep_asking(query="random")
+    assert clf.report().asked == 40 and clf.report().stopped == "budget"
+    assert np.array_equal(clf.released_.positions[: len(seen.positions)], seen.positions)
+    assert clf.privacy_.spent_epsilon == pytest.approx(clf.privacy_.epsilon)
+
+
+def test_a_student_that_fails_after_going_on_costs_no_answers(make, task):
+    class Refusing(LogisticRegression):
+        def fit(self, X, y):
+            raise RuntimeError("not today")
+
+    clf = make(query=Few(12), n_queries=40, student=LogisticRegression())
+    clf.fit(task.X, task.y, X_public=task.pool)
+    clf.set_params(student=Refusing())
+    with pytest.raises(RuntimeError, match="not today"):
+        clf.keep_asking()
+    assert len(clf.released_.labels) == clf.report().asked == 40
+    clf.set_params(student=LogisticRegression()).keep_asking()
+    assert len(clf.released_.labels) == clf.report().asked == 40
+
+
+def test_spent_is_read_at_the_delta_of_the_guarantee(make, task):
+    clf = make(query=Few(12), n_queries=40).fit(task.X, task.y, X_public=task.pool)
+    before = clf.privacy_.spent_epsilon
+    clf.set_params(delta=0.2).keep_asking(1)
+    assert clf.privacy_.delta == 1e-5 and clf.privacy_.spent_epsilon > before
+
+
+class OneByOne:
+    """Asks about points in order, one in a round."""
+
+    def select(self, X_pool, asked, labels, k, rng):
+        return np.arange(len(asked), min(len(asked) + 1, len(X_pool)))
+
+
+def test_a_mechanism_that_stops_at_the_end_of_a_round_ends_the_run(make, task):
+    vote = ConfidentVote.for_budget(
+        Budget(100.0, 1e-5), questions=40, answers=12, threshold=11.0, n_classes=2
+    )
+    clf = make(query=OneByOne(), mechanism=vote, n_queries=40, n_teachers=20)
+    clf.fit(task.X, task.y, X_public=task.pool)
+    assert clf.report().stopped == "service" and clf.report().answered == 12
+    assert all(clf.report().rounds) and "_asking" not in vars(clf)
+
+
+def test_a_mechanism_that_pays_for_refusals_only_has_room_for_every_question(make, task):
+    settings = {"mechanism": "sparse", "n_queries": 40, "n_teachers": 20}
+    clf = make(query=Few(12), **settings).fit(task.X, task.y, X_public=task.pool)
+    clf.keep_asking(query="random")
+    assert clf.report().stopped == ("budget" if clf.report().asked == 40 else "service")
+
+
 def test_equal_points_are_one_question(make, task):
     pool = np.vstack([task.pool, task.pool[::-1]])
     clf = make(query="diverse-margin", n_queries=200).fit(task.X, task.y, X_public=pool)
@@ -226,11 +305,23 @@ def test_a_rule_sees_released_labels_only(make, task):
     assert "rule" in clf.resolved_params_["mechanism"]
 
 
-@pytest.mark.parametrize("wrong", [0.0, -1.0, float("nan"), float("inf"), "much", None])
+@pytest.mark.parametrize(
+    "wrong", [0.0, -1.0, 1e-9, 1e30, 3 + 0j, float("nan"), float("inf"), "much", None]
+)
 def test_a_rule_that_returns_nonsense_is_refused(make, task, wrong):
     clf = make(query="random", noise_rule=lambda labels, size, even: wrong)
     with pytest.raises(InvalidArgument, match="`noise_rule` must return"):
         clf.fit(task.X, task.y, X_public=task.pool)
+
+
+def test_a_rule_that_spends_all_at_once_ends_the_run(make, task):
+    def all_now(labels, size, even):
+        return even * (size / 40) ** 0.5 if len(labels) == 0 else even
+
+    clf = make(query="random", n_queries=40, noise_rule=all_now)
+    clf.fit(task.X, task.y, X_public=task.pool)
+    assert clf.report().stopped == "service" and clf.report().rounds == (10,)
+    assert "_asking" not in vars(clf)
 
 
 def test_a_rule_needs_rounds_gaussian_noise_and_the_right_ledger(make, task):
@@ -279,8 +370,9 @@ def test_the_curve_tells_agreement_and_accuracy_only_with_public_labels(make, ta
     assert told.accuracy[-1] == pytest.approx(clf.score(task.X, task.y))
     assert "accuracy" in str(told) and "accuracy" not in str(curve)
     assert len(told.plot().lines) == 3
-    with pytest.raises(InvalidArgument, match="`y` must hold one label"):
-        clf.learning_curve(task.X, task.y[:-1])
+    for given in ({"X": task.X, "y": task.y[:-1]}, {"X": task.X}, {"y": task.y}):
+        with pytest.raises(InvalidArgument, match="`y` must hold one label"):
+            clf.learning_curve(**given)
 
 
 def test_a_ledger_that_fails_on_the_way_loses_nothing_it_recorded(make, task, monkeypatch):

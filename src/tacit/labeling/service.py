@@ -7,6 +7,7 @@ it gives answers, charges the ledger, and remembers what it answered. The votes 
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -15,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import _validate
-from tacit.errors import InvalidArgument
+from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.labeling.labeler import Labeler
+from tacit.mechanisms.base import PaidPerAnswer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.noisy_argmax import GaussianVote, gaussian_moves
 from tacit.privacy.answer import Answer, Output
@@ -25,7 +27,7 @@ from tacit.privacy.events import Event
 from tacit.privacy.filter import PrivacyFilter
 from tacit.privacy.ledger.composition import FAILURE_SHARE, Composition
 from tacit.privacy.ledger.protocol import Ledger
-from tacit.privacy.noise import NoiseSource, Uncopyable
+from tacit.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 
 IndexArray = NDArray[np.intp]
@@ -54,7 +56,7 @@ class LabellingService(Protocol):
 
     @property
     def left(self) -> int:
-        """How many questions the guarantee still has room for. Public."""
+        """How many more questions may be reached; a run may stop before. Public."""
 
     def ask(self, positions: IndexArray) -> list[Answer]:
         """Answer the questions at these positions; shorter when the run stopped on the way."""
@@ -82,6 +84,7 @@ class PlannedService(Uncopyable):
 
     def __init__(self, votes: VoteCounts, names: Sequence[bytes], labeler: Labeler) -> None:
         self._votes, self._names, self._labeler = _checked(votes, names), list(names), labeler
+        self._stopped = False
 
     @property
     def guarantee(self) -> Budget:
@@ -100,15 +103,23 @@ class PlannedService(Uncopyable):
 
     @property
     def left(self) -> int:
-        """What every event of the plan has room for."""
+        """What the plan has room for; the whole pool where only refusals or answers are paid."""
+        if self._stopped:
+            return 0
+        if not isinstance(self._labeler.run, PaidPerAnswer):
+            return len(self._names)
         used = self.usage()
         return min(most - used.get(event, 0) for event, most in self._labeler.plan.events)
 
     def ask(self, positions: IndexArray) -> list[Answer]:
         """Answer the questions at these positions; shorter when the run stopped on the way."""
-        return self._labeler.ask(
-            self._votes[positions], [self._names[position] for position in positions]
-        )
+        names = [self._names[position] for position in positions]
+        try:
+            answers = self._labeler.ask(self._votes[positions], names)
+        except MechanismStopped:
+            answers = []  # the last answer of the round before used up what the run had
+        self._stopped |= len(answers) < len(names)
+        return answers
 
     def usage(self) -> dict[Event, int]:
         """As the ledger has it."""
@@ -167,6 +178,8 @@ class FilteredService(Uncopyable):
         self._planned = _validate.positive_integer(planned=planned)
         self._output, self._key, self._round = output, key, 0
         self._answers: dict[int, Answer] = {}
+        # What the filter has left is read and spent by one thread at a time.
+        self._lock = threading.RLock()
 
     @property
     def guarantee(self) -> Budget:
@@ -180,20 +193,29 @@ class FilteredService(Uncopyable):
 
     @property
     def left(self) -> int:
-        """How many of the planned questions were not asked yet."""
+        """How many of the planned questions were not asked yet; none once all is spent."""
+        if math.isinf(self._even()):
+            return 0
         return self._planned - len(self._answers)
 
     def ask(self, positions: IndexArray) -> list[Answer]:
         """Answer one round; empty when the noise the rule wants does not fit any more."""
-        new = list(dict.fromkeys(int(p) for p in positions if int(p) not in self._answers))
-        if new and not self._draw(new):
-            return []
-        return [self._answers[int(position)] for position in positions]
+        with self._lock:
+            new = list(dict.fromkeys(int(p) for p in positions if int(p) not in self._answers))
+            if new and not self._draw(new):
+                return []
+            return [self._answers[int(position)] for position in positions]
+
+    def _even(self) -> float:
+        questions = self._planned - len(self._answers)
+        return even_sigma(self._filter, questions, self._votes.n_classes)
 
     def _draw(self, new: list[int]) -> bool:
+        if len(new) > self.left:
+            return False
         plan = self._next(len(new))
         ((event, times),) = plan.planned_events()
-        if times > self.left or not self._filter.admits(event, times):
+        if not self._filter.admits(event, times):
             return False
         self._filter.spend(event, times)
         self._round += 1
@@ -211,11 +233,11 @@ class FilteredService(Uncopyable):
 
     def _next(self, size: int) -> GaussianVote:
         labels = np.array([answer.label for answer in self._answers.values()], dtype=np.int64)
-        even = even_sigma(self._filter, self.left, self._votes.n_classes)
-        sigma: Any = self._rule(labels, size, even)
-        if not isinstance(sigma, int | float | np.number) or not sigma > 0 or math.isinf(sigma):
+        sigma: Any = self._rule(labels, size, self._even())
+        number = isinstance(sigma, int | float | np.integer | np.floating)
+        if not number or not SMALLEST_SCALE <= sigma <= LARGEST_SCALE:
             raise InvalidArgument(
-                f"`noise_rule` must return a positive finite sigma, got {sigma!r}."
+                f"`noise_rule` must return a sigma between 2**-20 and 2**50, got {sigma!r}."
             )
         return GaussianVote(
             float(sigma), n_classes=self._votes.n_classes, answers=size, output=self._output
@@ -237,14 +259,19 @@ def filter_for(budget: Budget) -> PrivacyFilter:
 def even_sigma(limit: PrivacyFilter, questions: int, n_classes: int) -> float:
     """Return the sigma at which what a filter has left pays for so many questions.
 
+    Infinite when no more than rounding is left.
+
     Examples
     --------
     >>> round(even_sigma(filter_for(Budget(1.0, 1e-5)), 300, 2), 1)
     70.5
     """
-    left = max(limit.rho_limit - limit.rho, 1e-300)
-    # A sliver more, so that rounding never refuses the last round.
-    return math.sqrt(gaussian_moves(n_classes) * max(questions, 1) / (2 * left)) * (1 + 1e-9)
+    # A sliver stays unspent, so that rounding never refuses the last round.
+    sliver = 1e-9 * limit.rho_limit
+    left = limit.rho_limit - limit.rho - sliver
+    if left <= sliver:
+        return math.inf
+    return math.sqrt(gaussian_moves(n_classes) * max(questions, 1) / (2 * left))
 
 
 def check_rule(ledger: Ledger) -> None:

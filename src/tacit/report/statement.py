@@ -80,7 +80,7 @@ class PrivacyStatement:
     secure : bool
         Whether all noise came from the operating system's secure source.
     planned : int, optional
-        How many questions the noise was fixed for; those not asked are left for later.
+        How many questions the budget was planned for; those not asked are left for later.
 
     Examples
     --------
@@ -144,7 +144,7 @@ class PrivacyStatement:
         if self.planned is not None and self.planned > self.questions:
             words += (
                 f" {self.planned - self.questions} of {self.planned} planned questions were not "
-                "asked; asking them later is already paid for."
+                "asked; asking them later stays within this budget."
             )
         return words
 

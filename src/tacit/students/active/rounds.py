@@ -131,7 +131,7 @@ def _extended(state: Asked, chosen: IndexArray, answers: ArrayLike, n_classes: i
     return Asked(
         np.concatenate([state.positions, chosen[: len(labels)]]),
         np.concatenate([state.labels, labels]),
-        (*state.rounds, len(labels)),
+        (*state.rounds, len(labels)) if len(labels) else state.rounds,
         state.stopped,
     )
 
