@@ -47,6 +47,13 @@ def test_the_wheel_holds_every_module(built: Path) -> None:
     assert modules <= set(members_of_wheel(built))
 
 
+def test_the_wheel_holds_the_files_of_the_service_page(built: Path) -> None:
+    folder = ROOT / "src" / "tacit" / "service"
+    files = [path for part in ("static", "templates") for path in (folder / part).iterdir()]
+    assert files
+    assert {str(path.relative_to(ROOT / "src")) for path in files} <= set(members_of_wheel(built))
+
+
 def test_the_wheel_holds_nothing_else(built: Path) -> None:
     for name in members_of_wheel(built):
         top, _, rest = name.partition("/")

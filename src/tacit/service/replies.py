@@ -24,7 +24,7 @@ class Replies:
     >>> import numpy as np
     >>> replies = Replies(np.array(["no", "perhaps"]))
     >>> sorted({len(text) for text in replies.texts})
-    [35]
+    [38]
     """
 
     def __init__(self, classes: NDArray[Any]) -> None:
