@@ -36,10 +36,10 @@ from tacit.service.access import Access
 from tacit.service.settings import Settings
 from tacit.testing.postgres import PostgresServer
 
-BLOCKS = 7
+BLOCKS = 3
 SINGLE = 150
 BATCH = 100
-CLIENTS = 8
+CLIENTS = 32
 REQUESTS = 1600
 
 

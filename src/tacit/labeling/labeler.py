@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -20,6 +20,9 @@ from tacit.privacy.ledger.protocol import Ledger, PlanId
 from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
+
+_REMEMBERED = 10_000
+"""How many questions a labeler knows to be answered, without looking them up."""
 
 CountVotes = Callable[[Sequence[int]], VoteCounts]
 
@@ -84,6 +87,7 @@ class Labeler(Uncopyable):
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
         self._lock = threading.Lock()
+        self._given: OrderedDict[bytes, None] = OrderedDict()  # names of questions answered here
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
         self._plan = ledger.plan(self._plan_id)
         self._renew()
@@ -138,7 +142,7 @@ class Labeler(Uncopyable):
             When the answers could not be recorded; none was released.
         """
         questions = list(questions)
-        known = self._ledger.recorded(self._plan_id, questions)
+        known = {} if self._seems_new(questions) else self._recorded(questions)
         missing = _first_positions(questions, known)
         votes, row_of = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
@@ -148,7 +152,25 @@ class Labeler(Uncopyable):
                 # Two processes must not share a live threshold: the child starts its own.
                 self._renew()
             release = _Release(self, votes, row_of)
-            return self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
+            answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
+            self._remember(questions[: len(answers)])
+            return answers
+
+    def _recorded(self, questions: Sequence[bytes]) -> Mapping[bytes, Answer]:
+        return self._ledger.recorded(self._plan_id, questions)
+
+    def _seems_new(self, questions: Sequence[bytes]) -> bool:
+        """Return whether a single question is worth asking without looking it up first.
+
+        One that was answered elsewhere, or long ago, gets its recorded answer all the same: its
+        votes are counted in vain, that is all.
+        """
+        return len(questions) == 1 and questions[0] not in self._given
+
+    def _remember(self, questions: Sequence[bytes]) -> None:
+        self._given.update(dict.fromkeys(questions))
+        while len(self._given) > _REMEMBERED:
+            self._given.popitem(last=False)
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int
