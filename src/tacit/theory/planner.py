@@ -373,5 +373,5 @@ def _steady_best(values: Sequence[float]) -> int:
 
     Measured curves are jagged; the top of a jag is luck.
     """
-    smooth = np.convolve(np.pad(np.asarray(values), 1, mode="edge"), [0.25, 0.5, 0.25], "valid")
-    return int(np.argmax(smooth))
+    padded = np.pad(np.asarray(values), 2, mode="edge")
+    return int(np.argmax(np.convolve(padded, [1, 2, 3, 2, 1], "valid")))
