@@ -12,8 +12,8 @@ variant draws its own secure noise.
     python experiments/active_students/run.py --splits 400:420 --jobs 16
 
 Look for: ``DiverseMargin`` against random questions of the same number (paired), and against hard
-labels of the whole pool. Rows go to ``results/active_students.jsonl`` as they come; a second run
-goes on where the first stopped. The summary goes to ``results/active_students.json``.
+labels of the whole pool. Rows go to ``results/active_students_<data>.jsonl`` as they come; a second
+run goes on where the first stopped. The summary goes to ``results/active_students.json``.
 """
 
 from __future__ import annotations
@@ -63,7 +63,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import RESULTS, write
 
 EPSILONS = (0.5, 1.0, 2.0)
-ROWS = RESULTS / "active_students.jsonl"
 Data = tuple[Any, Any]
 
 
@@ -292,6 +291,14 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+def _log(name: str) -> Path:
+    return RESULTS / f"active_students_{name}.jsonl"
+
+
+def _lines(name: str) -> list[str]:
+    return _log(name).read_text().splitlines() if _log(name).exists() else []
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", default=list(DATA), help=", ".join(DATA))
@@ -299,8 +306,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=2)
     arguments = parser.parse_args()
     first, last = map(int, arguments.splits.split(":"))
-    ROWS.parent.mkdir(exist_ok=True)
-    done = [json.loads(line) for line in ROWS.read_text().splitlines()] if ROWS.exists() else []
+    RESULTS.mkdir(exist_ok=True)
+    done = [json.loads(line) for name in DATA for line in _lines(name)]
     known = {(row["data"], row["seed"], row["teachers"]) for row in done}
     tasks = [
         joblib.delayed(run_split)(name, seed, teachers)
@@ -311,7 +318,7 @@ def main() -> None:
     ]
     parallel = joblib.Parallel(arguments.jobs, return_as="generator_unordered", batch_size=1)
     for rows in parallel(tasks):
-        with ROWS.open("a") as log:
+        with _log(rows[0]["data"]).open("a") as log:
             log.writelines(json.dumps(row) + "\n" for row in rows)
         done += rows
         print(rows[0]["data"], rows[0]["seed"], flush=True)

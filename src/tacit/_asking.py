@@ -10,7 +10,6 @@ from tqdm import tqdm
 from tacit._resolve import Resolved
 from tacit.datasets.records import PublicPool, take
 from tacit.datasets.representation import PoolRepresentation
-from tacit.errors import InvalidArgument
 from tacit.pipeline import OpenPool, Released, release_in_rounds
 from tacit.privacy.noise import Uncopyable
 from tacit.students.active.base import Strategy, as_numbers, check_classes
@@ -75,7 +74,7 @@ class Asking(Uncopyable):
         ) as bar:
             self.latest = release_in_rounds(
                 self._pool,
-                fitting(strategy, self._pool.positions),
+                cut_to(strategy, self._pool.positions),
                 self._coordinates(strategy),
                 until,
                 self._rng,
@@ -104,8 +103,7 @@ class Asking(Uncopyable):
             strategy = strategy_named(query)
             check_classes(strategy, self._n_classes)
             return strategy
-        if self._how.strategy is None:
-            raise InvalidArgument("`query` must name a strategy: this fit asked all at once.")
+        assert self._how.strategy is not None  # a fit that asks all at once has no open run
         # One that had no more questions would have none now.
         self._ended |= before is not None and before.stopped == "strategy"
         return DiverseMargin() if self._ended else self._how.strategy
@@ -124,7 +122,7 @@ class Asking(Uncopyable):
         return "Asking(<private>)"
 
 
-def fitting(strategy: Strategy, positions: IndexArray) -> Strategy:
+def cut_to(strategy: Strategy, positions: IndexArray) -> Strategy:
     """Return the strategy for the points that may be asked about (see ``Strategy``)."""
     restricted = getattr(strategy, "restricted", None)
     return strategy if restricted is None else restricted(positions)

@@ -315,15 +315,15 @@ def _mechanism(
         return given
     match settings.mechanism:
         case "gaussian":
-            # A released bit costs about 2/pi of the count behind it: less noise, same budget.
-            bit = output is Output.LABEL and n_classes == 2 and settings.noise_rule is None
-            return GaussianVote.for_budget(
-                budget,
-                answers=questions,
-                n_classes=n_classes,
-                output=output,
-                calibration=Calibration.LABEL if bit else Calibration.EXACT,
+            vote = GaussianVote.for_budget(
+                budget, answers=questions, n_classes=n_classes, output=output
             )
+            if output is Output.SHARE or n_classes > 2 or settings.noise_rule is not None:
+                return vote
+            # A released bit costs about 2/pi of the count behind it; at a large delta the exact
+            # price of the count is the better proof.
+            bit = GaussianVote.for_budget(budget, answers=questions, calibration=Calibration.LABEL)
+            return min(vote, bit, key=lambda one: one.sigma)
         case "laplace":
             return LaplaceVote.for_budget(
                 budget, answers=questions, n_classes=n_classes, output=output

@@ -13,28 +13,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from tacit import __version__, _validate
 from tacit._asking import Asking
-from tacit._inputs import (
-    check_columns,
-    check_same_kind,
-    class_list,
-    generator,
-    identifiers,
-    private_labels,
-    refuse_infinite,
-    refuse_other_kind,
-    refuse_plain,
-    workers,
-)
+from tacit._inputs import generator, workers
+from tacit._reading import Inputs, checked_points, read_records
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, Sharding, resolve
-from tacit.datasets.form import Kind, PointForm
-from tacit.datasets.records import PublicPool, n_rows, take
+from tacit.datasets.records import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.pipeline import (
+    OpenPool,
     PrivateRecords,
     Released,
     Terms,
@@ -44,7 +34,7 @@ from tacit.pipeline import (
     release_all,
     votes_released,
 )
-from tacit.privacy.budget import Budget, Neighbouring
+from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
@@ -55,7 +45,6 @@ from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
 from tacit.teachers.memory import estimate_memory
-from tacit.theory.rules import pool_part
 
 
 def _student_has(name: str) -> Any:
@@ -224,6 +213,12 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Public points. Wrap them in ``PublicPool`` when there are as many as records.
         groups : array, optional
             Whom each record belongs to: one person's records are protected together.
+
+        Notes
+        -----
+        When it fails after questions were asked (a student that cannot be fitted, an interruption),
+        what was released is in ``released_``, and the model is otherwise as before: the teachers'
+        votes are gone, and what was planned beyond can not be asked any more.
         """
         budget = Budget(self.epsilon, self.delta)
         if budget.delta == 0:
@@ -231,68 +226,79 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.learner is None:
             raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
         rng = generator(self.random_state)
-        n_jobs = workers(self.n_jobs)
         with _kept_unless_fitted(self):
             self.__dict__.pop("_asking", None)
-            X, y, names, pool, rows = self._read(X, y, X_public, groups, rng)
+            inputs = read_records(self, X, y, X_public, groups, rng)
             noise = self._noise()
             how, sharding = resolve(
                 self,
-                pool,
-                n_rows(X),
-                names,
+                inputs.pool,
+                n_rows(inputs.X),
+                inputs.people,
                 budget,
                 len(self.classes_),
                 noise,
-                own_features=rows is not None,
+                own_features=inputs.rows is not None,
             )
             self._warn(how)
-            self.representation_ = how.representation
-            points = how.points
-            seen = points.points if self._student_sees_representation() else pool.points
-            check_learner(how.learner, points.points, self.classes_)
+            self.representation_, self._represented = how.representation, self._chose_one()
+            seen = how.points.points if self._represented else inputs.pool.points
+            check_learner(how.learner, how.points.points, self.classes_)
             check_student(self.student, seen, len(self.classes_))
             self._tell_memory(how)
-            names, strategy = how.names, how.strategy
-            random = random_points(names, how.n_questions, rng)
-            asked = random if strategy is None else distinct_points(names)
-            opened = ask_teachers(
-                self._records(X, y, points, sharding),
-                points,
-                asked,
-                names,
-                Terms(
-                    how.mechanism,
-                    budget,
-                    self._ledger(budget),
-                    key=f"fit-{noise.bits(64):016x}",
-                    noise=noise,
-                    rule=self.noise_rule,
-                ),
-                learner=how.learner,
-                classes=self.classes_,
-                n_teachers=how.n_teachers,
-                n_questions=how.n_questions,
-                neighbouring=how.neighbouring,
-                rng=rng,
-                n_jobs=n_jobs,
-                progress=self.verbose,
-            )
-            self._run = _Run(how, seen, rows, rng, noise.secure)
-            if strategy is None:
+            opened = self._ask_teachers(inputs, how, sharding, budget, noise, rng)
+            self._run = _Run(how, seen, inputs.rows, rng, noise.secure)
+            if how.strategy is None:
                 self._conclude(release_all(opened))
             else:
                 self._asking = Asking(
                     opened,
                     how,
-                    pool,
+                    inputs.pool,
                     len(self.classes_),
-                    represented=self._student_sees_representation(),
+                    represented=self._represented,
                     rng=rng,
                     progress=self.verbose,
                 )
                 self._conclude(self._ask_on(self._asking))
         return self
+
+    def _ask_teachers(
+        self,
+        inputs: Inputs,
+        how: Resolved,
+        sharding: Sharding,
+        budget: Budget,
+        noise: NoiseSource,
+        rng: np.random.Generator,
+    ) -> OpenPool:
+        """Train the teachers and count their votes on the points that may be asked about."""
+        # Drawn in any case, so that the same seed trains the same teachers whoever asks.
+        asked = random_points(how.names, how.n_questions, rng)
+        if how.strategy is not None:
+            asked = distinct_points(how.names)
+        return ask_teachers(
+            self._records(inputs.X, inputs.y, how.points, sharding),
+            how.points,
+            asked,
+            how.names,
+            Terms(
+                how.mechanism,
+                budget,
+                self._ledger(budget),
+                key=f"fit-{noise.bits(64):016x}",
+                noise=noise,
+                rule=self.noise_rule,
+            ),
+            learner=how.learner,
+            classes=self.classes_,
+            n_teachers=how.n_teachers,
+            n_questions=how.n_questions,
+            neighbouring=how.neighbouring,
+            rng=rng,
+            n_jobs=workers(self.n_jobs),
+            progress=self.verbose,
+        )
 
     def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
         """Ask what is left of the planned questions, and train the student on all answers.
@@ -362,7 +368,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             len(self.classes_),
             self.refusals,
             run.rng,
-            represented=self._student_sees_representation(),
+            represented=self._represented,
         )
 
     def learning_curve(self, X: Any = None, y: Any = None) -> LearningCurve:
@@ -422,87 +428,6 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return open_ledger(self.ledger)
 
-    def _read(
-        self, X: Any, y: Any, X_public: Any, groups: Any, rng: np.random.Generator
-    ) -> tuple[Any, NDArray[Any], list[bytes] | None, PublicPool, NDArray[Any] | None]:
-        """Return records, labels, identifiers and pool, all in the form of the public points.
-
-        Last: which records the pool was made of, None when it was given.
-        """
-        protect = _validate.one_of(("records", "labels"), protect=self.protect)
-        if X_public is None and protect == "records":
-            raise InvalidArgument(
-                "`X_public` must be given to protect records: public points to ask the "
-                'teachers about. protect="labels" needs none, but protects labels alone.'
-            )
-        refuse_plain(X)
-        points = None
-        if X_public is not None:
-            points = PublicPool(X_public).points
-            self._refuse_sliced(X, X_public, groups)
-        self.form_ = PointForm(X if points is None else points)
-        if points is not None:
-            if self.form_.kind is Kind.NUMBERS:
-                _refuse_shown(points, "X_public")
-            check_same_kind(X, points, self.form_.kind)
-        X = self._checked(X, reset=True)
-        labels = private_labels(y, n_rows(X))
-        self.classes_ = class_list(self.classes, labels)
-        refuse_other_kind(y, self.classes_)
-        names = identifiers(groups, n_rows(X))
-        if points is not None:
-            return X, labels, names, self._pool(points), None
-        order, part = rng.permutation(n_rows(X)), pool_part(n_rows(X))
-        asked, kept = np.sort(order[:part]), np.sort(order[part:])
-        names = None if names is None else [names[position] for position in kept]
-        return take(X, kept), labels[kept], names, PublicPool(take(X, asked)), asked
-
-    def _pool(self, points: Any) -> PublicPool:
-        """Return the public points given, whose values may be checked and shown."""
-        known = vars(self)
-        check_columns(
-            self.form_.conform(points),
-            known.get("feature_names_in_"),
-            known.get("n_features_in_"),
-        )
-        pool = PublicPool(self._checked(points, reset=False))
-        if self.form_.kind is Kind.NUMBERS:
-            refuse_infinite(pool.points)
-        return pool
-
-    def _refuse_sliced(self, X: Any, X_public: Any, groups: Any) -> None:
-        if isinstance(X_public, PublicPool):
-            return
-        if groups is None and self.neighbouring != Neighbouring.ADD_REMOVE:
-            if n_rows(X_public) == n_rows(X):
-                raise InvalidArgument(
-                    "`X_public` has as many rows as X: cross-validation would cut it along with "
-                    "the records. If that is meant, pass PublicPool(X_public)."
-                )
-        # How many records people have is private, so here lengths are not compared.
-        elif self.get_metadata_routing().fit.requests.get("X_public"):
-            raise InvalidArgument(
-                "`X_public` must be a PublicPool when records have groups and cross-validation "
-                "passes it on: it could be cut along with the records. "
-                "Pass PublicPool(X_public)."
-            )
-
-    def _checked(self, X: Any, *, reset: bool) -> Any:
-        """Check what is public about points: kind, width, names. Never their values."""
-        X = self.form_.conform(X)
-        if self.form_.kind is Kind.NUMBERS:
-            _refuse_shown(X, "X")
-            return validate_data(
-                self,
-                X,
-                reset=reset,
-                accept_sparse="csr",
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
-        validate_data(self, X, reset=reset, skip_check_array=True)
-        return X
-
     def _records(self, X: Any, y: Any, points: PublicPool, sharding: Sharding) -> PrivateRecords:
         if self.representation_ is not None:
             X = RepresentedRows(X, self.representation_, points.points)
@@ -512,7 +437,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = self.representation_
         return points if found is None else represented(found, points)
 
-    def _student_sees_representation(self) -> bool:
+    def _chose_one(self) -> bool:
         """A representation the caller chose serves both; the automatic one is for teachers."""
         return self.representation is not None and not isinstance(self.representation, str)
 
@@ -588,8 +513,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _points(self, X: Any) -> Any:
         check_is_fitted(self)
-        points = self._checked(X, reset=False)
-        return self._represent(points) if self._student_sees_representation() else points
+        points = checked_points(self, X, reset=False)
+        return self._represent(points) if self._represented else points
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the student's label for every point."""
@@ -665,17 +590,6 @@ def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
 def _one_label_each(X: Any, y: Any) -> None:
     if X is None or y is None or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label for each point of `X`.")
-
-
-def _refuse_shown(X: Any, name: str) -> None:
-    """Refuse what scikit-learn's own checks would refuse with the values in the message."""
-    if getattr(X, "ndim", 2) != 2:
-        raise InvalidArgument(
-            f"`{name}` must be a table with one row per point, got {X.ndim} dimensions. Reshape "
-            "your data: array.reshape(-1, 1) for one feature, array.reshape(1, -1) for one point."
-        )
-    if getattr(getattr(X, "dtype", None), "kind", "f") == "c":
-        raise InvalidArgument(f"`{name}` must hold real numbers. Complex data not supported.")
 
 
 class LeftBehind:

@@ -194,4 +194,4 @@ def _representation(clf: Any) -> Any:
     """Return what points go through before the student; the teachers' own stays behind."""
     if isinstance(clf, PublicModel):
         return clf.representation_
-    return clf.representation_ if clf._student_sees_representation() else None
+    return clf.representation_ if clf._represented else None
