@@ -110,7 +110,7 @@ def budget(service: Service, holder: Holder) -> dict[str, Any]:
     """Return the state of the budget as plain fields."""
     try:
         left, tally = service.oracle.budget_left(), service.oracle.tally()
-        lifetime = service.ledger.budget
+        lifetime = service.ledger.lifetime()
         account = service.ledger.recorded_for(service.plan_id, holder.name)
     except TacitError as error:
         raise problem_of(error) from None
