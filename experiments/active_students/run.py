@@ -1,7 +1,8 @@
 """Is it worth choosing the questions? Passive, random and every strategy at equal epsilon.
 
 Data: mushrooms, a9a, 20 newsgroups as two classes (``rec.*`` and ``misc.forsale`` against the
-rest), and generated records (linear log-odds in 10 features, 100,000 records). For each split,
+rest), and generated records (linear log-odds: 10 features and 100,000 records, or 60 features,
+a sharper boundary and 30,000 records). For each split,
 drawn by ``numpy.random.default_rng(seed).permutation``, the first 80% are private, the next 2% the
 public pool, the rest the test set. delta is one over the number of private records; neighbours:
 one record replaced. Teachers, representation and students are the classifier's defaults; in the
@@ -52,12 +53,12 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.calibrate import Calibration
 from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import SecureNoise
-from tacit.students.active import ExactCAL
+from tacit.students.active import ExactCAL, ScikitActiveML
 from tacit.students.active.named import STRATEGIES
 from tacit.students.fitting import fit_student
 from tacit.teachers import equal_split
 from tacit.teachers.train import train_and_count
-from tacit.theory.planner import questions_for, teachers_for
+from tacit.theory.rules import questions_for, teachers_for
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import RESULTS, write
@@ -92,11 +93,17 @@ def generated() -> Data:
     return LogisticModel(10, 4.0, rng=rng).draw(100_000, rng)
 
 
+def generated_wide() -> Data:
+    rng = np.random.default_rng(6)
+    return LogisticModel(60, 12.0, rng=rng).draw(30_000, rng)
+
+
 DATA: dict[str, Callable[[], Data]] = {
     "mushrooms": mushrooms,
     "a9a": a9a,
     "newsgroups-2": newsgroups,
     "generated": generated,
+    "generated-wide": generated_wide,
 }
 
 
@@ -107,6 +114,16 @@ def stumps(points: Any) -> ExactCAL:
     above = (table[:, busy] > table[:, busy].mean(axis=0)).T
     classes = np.unique(np.vstack([above, ~above]), axis=0)
     return ExactCAL(classes, vc_dimension=max(1, int(np.log2(len(classes)))))
+
+
+def _strategy(query: str, given: Any) -> Any:
+    if query == "exact-cal":
+        return stumps(given)
+    if query == "activeml-uncertainty":
+        from skactiveml.pool import UncertaintySampling
+
+        return ScikitActiveML(UncertaintySampling())
+    return STRATEGIES[query]()
 
 
 class Split:
@@ -181,7 +198,7 @@ class Split:
         if query == "everything":
             return release_all(pool)
         given = take(self.pool, self.distinct)
-        strategy = stumps(given) if query == "exact-cal" else STRATEGIES[query]()
+        strategy = _strategy(query, given)
         wanted = getattr(strategy, "coordinates", "pool")
         return release_in_rounds(
             pool,
@@ -199,18 +216,20 @@ def variants(teachers: str) -> list[tuple[str, Output]]:
     """Return what is compared: (who chooses the questions, what is released)."""
     if teachers == "paper":
         return [(query, Output.LABEL) for query in ("everything", "random", "diverse-margin")]
-    queries = ("everything", *STRATEGIES, "exact-cal")
+    queries = ("everything", *STRATEGIES, "exact-cal", "activeml-uncertainty")
     return [(query, output) for output in (Output.LABEL, Output.SHARE) for query in queries]
 
 
-def run_split(name: str, seed: int, teachers: str) -> list[dict[str, Any]]:
-    """Return one row per variant."""
+def run_split(name: str, seed: int, teachers: str, known: set[Any]) -> list[dict[str, Any]]:
+    """Return one row for each variant that is not known yet."""
     warnings.simplefilter("ignore")
     split, rows = Split(*DATA[name](), seed), []
     m = len(split.distinct)
     chosen = questions_for(m, shares=False)
     for epsilon in EPSILONS:
         for query, output in variants(teachers):
+            if (epsilon, query, output.value) in known:
+                continue
             n_questions = m if query == "everything" else chosen
             found = split.run(epsilon, query, output, n_questions, teachers)
             key = {"data": name, "seed": seed, "teachers": teachers, "epsilon": epsilon}
@@ -308,13 +327,16 @@ def main() -> None:
     first, last = map(int, arguments.splits.split(":"))
     RESULTS.mkdir(exist_ok=True)
     done = [json.loads(line) for name in DATA for line in _lines(name)]
-    known = {(row["data"], row["seed"], row["teachers"]) for row in done}
+    known: dict[Any, set[Any]] = {}
+    for row in done:
+        where = row["data"], row["seed"], row["teachers"]
+        known.setdefault(where, set()).add((row["epsilon"], row["query"], row["output"]))
     tasks = [
-        joblib.delayed(run_split)(name, seed, teachers)
+        joblib.delayed(run_split)(name, seed, teachers, known.get((name, seed, teachers), set()))
         for teachers in ("default", "paper")
         for name in arguments.names
         for seed in range(first, last)
-        if (name, seed, teachers) not in known
+        if len(known.get((name, seed, teachers), ())) < len(EPSILONS) * len(variants(teachers))
     ]
     parallel = joblib.Parallel(arguments.jobs, return_as="generator_unordered", batch_size=1)
     for rows in parallel(tasks):
