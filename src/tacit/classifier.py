@@ -21,6 +21,7 @@ from tacit._inputs import generator, workers
 from tacit._reading import Inputs, checked_points, read_records
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, Sharding, resolve
+from tacit._run_place import RunPlace
 from tacit.datasets.records import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.pipeline import (
@@ -277,8 +278,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         asked = random_points(how.names, how.n_questions, rng)
         if how.strategy is not None:
             asked = distinct_points(how.names)
+        place = self._place(noise)
         return ask_teachers(
-            self._records(inputs.X, inputs.y, how.points, sharding),
+            self._records(inputs.X, inputs.y, how.points, place.settled(sharding)),
             how.points,
             asked,
             how.names,
@@ -286,7 +288,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 how.mechanism,
                 budget,
                 self._ledger(budget),
-                key=f"fit-{noise.bits(64):016x}",
+                key=place.key,
                 noise=noise,
                 rule=self.noise_rule,
             ),
@@ -298,6 +300,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rng=rng,
             n_jobs=workers(self.n_jobs),
             progress=self.verbose,
+            kept=place.kept,
         )
 
     def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
@@ -415,6 +418,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override this, and everything they make says so."""
         return SecureNoise()
+
+    def _place(self, noise: NoiseSource) -> RunPlace:
+        """Where this run stands: in memory, under a new name. A project overrides this."""
+        return RunPlace(key=f"fit-{noise.bits(64):016x}")
 
     def _ledger(self, budget: Budget) -> Ledger:
         """The ledger to spend from: an account of this fit alone unless one was given."""

@@ -35,6 +35,7 @@ from tacit.report import PrivacyStatement
 from tacit.students.active.base import Strategy
 from tacit.students.active.rounds import NOTHING, Asked, ask_in_rounds
 from tacit.students.passive import known_variance, released_labels
+from tacit.teachers.kept import KeptVotes
 from tacit.teachers.partition import (
     IndexArray,
     equal_split,
@@ -82,6 +83,8 @@ class Terms:
         """Refuse, before anything is trained, what the ledger would refuse afterwards."""
         if not self.noise.secure and not self.ledger.allow_insecure:
             raise LedgerError(INSECURE_REFUSED)
+        if self.ledger.find_plan(self.key) is not None:
+            return  # reserved by an earlier attempt of this run
         if self.rule is None:
             plan = self.mechanism.plan(self.budget.delta, n_teachers=n_teachers)
         else:
@@ -214,6 +217,7 @@ def ask_teachers(
     rng: np.random.Generator,
     n_jobs: int | None = None,
     progress: bool | None = None,
+    kept: KeptVotes | None = None,
 ) -> OpenPool:
     """Train teachers on disjoint shards and let them vote on points of the pool.
 
@@ -225,6 +229,8 @@ def ask_teachers(
         The public names of all points of the pool (``question_keys``).
     n_questions : int
         How many of them will be asked at most.
+    kept : KeptVotes, optional
+        Votes of teachers that an earlier attempt trained on the same shards. Private.
 
     Privacy
     -------
@@ -246,6 +252,7 @@ def ask_teachers(
         seed=int(rng.integers(2**31)),
         n_jobs=n_jobs,
         progress=progress,
+        kept=kept,
     )
     return OpenPool(asked, terms.open(votes, [names[place] for place in asked], n_questions))
 

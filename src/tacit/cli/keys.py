@@ -19,7 +19,10 @@ _EVERY = click.Choice(["never", "hour", "day", "week", "month"])
 
 @click.group(cls=LazyGroup)
 def keys() -> None:
-    """Make, list, revoke and replace the API keys of a served oracle."""
+    """Make, list, revoke and replace the API keys of a served oracle.
+
+    Example: tacit keys create flu ann --allowance 100 --every day
+    """
 
 
 @contextmanager
@@ -79,7 +82,10 @@ def create(
 @service_options.directory
 @service_options.ledger
 def list_keys(directory: str, ledger: str | None) -> None:
-    """List all keys; secrets are not known to anybody but their holders."""
+    """List all keys; secrets are not known to anybody but their holders.
+
+    Example: tacit keys list flu
+    """
     with _access(directory, ledger) as access:
         lines = access.list_keys()
     periods = {seconds: name for name, seconds in service_module("access").PERIODS.items()}
@@ -101,7 +107,10 @@ def list_keys(directory: str, ledger: str | None) -> None:
 @click.argument("key_id")
 @service_options.ledger
 def revoke(directory: str, key_id: str, ledger: str | None) -> None:
-    """Make a key worthless, for good; KEY_ID as `tacit keys list` shows it."""
+    """Make a key worthless, for good; KEY_ID as `tacit keys list` shows it.
+
+    Example: tacit keys revoke flu 3f9c2a71
+    """
     with _access(directory, ledger) as access:
         access.revoke(key_id)
     click.echo(f"Key {key_id} is revoked.")
@@ -113,7 +122,10 @@ def revoke(directory: str, key_id: str, ledger: str | None) -> None:
 @service_options.ledger
 @click.option("--days", type=float, help="Days until the new key expires.")
 def rotate(directory: str, key_id: str, ledger: str | None, days: float | None) -> None:
-    """Revoke a key and print another for the same analyst, once."""
+    """Revoke a key and print another for the same analyst, once.
+
+    Example: tacit keys rotate flu 3f9c2a71 --days 90
+    """
     with _access(directory, ledger) as access:
         made = access.rotate(key_id, days=days)
     click.echo(made.text)

@@ -27,6 +27,8 @@ def ledger() -> None:
 
     LEDGER is the path of an SQLite ledger or a URL such as postgresql://user@host/database.
 
+    Example: tacit ledger verify patients.sqlite --head /elsewhere/patients.head
+
     \b
     Exit status:
       0  fine
@@ -54,6 +56,8 @@ def verify(where: str, head_file: Path | None, as_json: bool) -> None:
     An edited, removed, inserted or moved row is named by its number. Cut off at the end, or put
     back to an earlier state, a ledger is a valid shorter chain: only a head kept elsewhere shows
     that.
+
+    Example: tacit ledger verify patients.sqlite --head /elsewhere/patients.head
     """
     with _findings(as_json):
         opened = _open(where)
@@ -74,7 +78,10 @@ def verify(where: str, head_file: Path | None, as_json: bool) -> None:
               help="Write it to FILE; the head there must still be in the ledger.")  # fmt: skip
 @_as_json
 def head(where: str, out: Path | None, as_json: bool) -> None:
-    """Export the newest row's number and hash, to be kept somewhere else."""
+    """Export the newest row's number and hash, to be kept somewhere else.
+
+    Example: tacit ledger head patients.sqlite --out /elsewhere/patients.head
+    """
     with _findings(as_json):
         opened = _open(where)
         if out is not None and out.exists():
@@ -92,7 +99,10 @@ def head(where: str, out: Path | None, as_json: bool) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @_as_json
 def backup(where: str, file: Path, as_json: bool) -> None:
-    """Write the ledger, as it is at one moment, to a new FILE. It may be in use meanwhile."""
+    """Write the ledger, as it is at one moment, to a new FILE. It may be in use meanwhile.
+
+    Example: tacit ledger backup patients.sqlite patients.backup
+    """
     from tacit.privacy.ledger.backup import write_backup
 
     with _findings(as_json):
@@ -123,6 +133,8 @@ def restore(
     nothing of the kind, --accept-lost-spend is needed: the lifetime guarantee then grows by the
     whole budget, and the restored ledger says so in a row and in its statement. Stop everything
     that uses the old ledger first.
+
+    Example: tacit ledger restore patients.backup patients.sqlite --head patients.head
     """
     from tacit.privacy.ledger.backup import read_backup
     from tacit.privacy.ledger.backup import restore as restore_backup

@@ -26,10 +26,15 @@ NOT_RELEASED = 3
 COMMANDS: dict[str, tuple[str, str]] = {
     # name: (where the click command is, its line in the help)
     "audit": ("tacit.cli.audit:audit", "Measure the privacy of the mechanisms on this machine."),
+    "datasets": ("tacit.cli.datasets:datasets", "List private data sets and what is left of them."),
     "demo": ("tacit.cli.demo:demo", "Train a private classifier on generated records."),
+    "fit": ("tacit.cli.fit:fit", "Learn from private records and write a public model."),
+    "init": ("tacit.cli.init:init", "Make a project: private data sets and their budgets."),
     "keys": ("tacit.cli.keys:keys", "Make, list, revoke and replace API keys of a served oracle."),
+    "label": ("tacit.cli.label:label", "Release labels for a pool of public points."),
     "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
     "plan": ("tacit.cli.plan:plan", "Say what to run and what to expect, before spending."),
+    "predict": ("tacit.cli.predict:predict", "Predict with a model that tacit fit wrote."),
     "report": ("tacit.cli.report:report", "Show the report of a run, or write it as a page."),
     "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
 }

@@ -18,6 +18,7 @@ from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.global_random import kept
+from tacit.teachers.kept import KeptVotes
 from tacit.teachers.labels import ClassList, IntArray
 from tacit.teachers.learner import Recipe, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
@@ -121,6 +122,7 @@ def train_and_count(
     n_jobs: int | None = None,
     progress: bool | None = None,
     diagnostics: Diagnostics | None = None,
+    kept: KeptVotes | None = None,
 ) -> VoteCounts:
     """Train one teacher per shard, let it vote on known questions, and forget it.
 
@@ -134,6 +136,9 @@ def train_and_count(
         Public points, of the same form as the records.
     diagnostics : Diagnostics, optional
         Receives how often teachers failed. Private.
+    kept : KeptVotes, optional
+        Where the votes of every teacher are kept, so that a run that was stopped trains only
+        the shards it had not come to, or that have changed. Private.
 
     Returns
     -------
@@ -164,6 +169,10 @@ def train_and_count(
     public = ClassList(classes)
     asked = form.conform(row_access(questions))
     total = np.zeros((n_rows(asked), len(public)), dtype=np.int64)
+    if kept is not None:
+        voting = _Voted(recipe(learner), public, _validate.integer(0, seed=seed), asked)
+        _count_kept(total, voting, X, y, shards, form, kept, n_jobs=n_jobs, progress=progress)
+        return VoteCounts(total, len(shards))
     task = _Counted(recipe(learner), public, _validate.integer(0, seed=seed), asked)
     for counts, events in _run(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
         total += counts
@@ -201,6 +210,47 @@ class _Counted:
         return counts, events
 
 
+class _Voted:
+    """Trains a few shards, one at a time, and returns what each of them voted."""
+
+    def __init__(self, ready: Recipe, classes: ClassList, seed: int, questions: Any) -> None:
+        self._kept, self.questions, self.seed = _Kept(ready, classes, seed), questions, seed
+
+    def __call__(self, shards: Sequence[Shard]) -> dict[int, IntArray]:
+        return {n: self._kept.fit(n, X, y).votes(self.questions) for n, X, y in shards}
+
+
+def _count_kept(
+    total: IntArray,
+    task: _Voted,
+    X: Any,
+    y: Any,
+    shards: Sequence[IndexArray],
+    form: RowForm,
+    kept: KeptVotes,
+    *,
+    n_jobs: int | None,
+    progress: bool | None,
+) -> None:
+    """Add up votes, kept ones and new ones; new ones are kept as they come."""
+    _check(X, y, shards)
+    rows, labels = row_access(X), _labels(y)
+    asked = joblib.hash(task.questions)
+    marks, missing = {}, []
+    for number, shard in enumerate(shards):
+        content = joblib.hash((asked, number, task.seed, take(rows, shard), take(labels, shard)))
+        marks[number] = str(content).encode()
+        votes = kept.load(number, marks[number])
+        if votes is None or votes.shape != (len(total),):
+            missing.append(number)
+        else:
+            add_votes(total, votes)
+    for found in _run(task, X, y, shards, form, n_jobs=n_jobs, progress=progress, only=missing):
+        kept.save({number: (marks[number], votes) for number, votes in found.items()})
+        for votes in found.values():
+            add_votes(total, votes)
+
+
 def _in_silence(
     task: Callable[[Sequence[Shard]], _T], shards: Sequence[Shard], config: dict[str, Any]
 ) -> tuple[int, _T]:
@@ -218,10 +268,12 @@ def _run(
     *,
     n_jobs: int | None,
     progress: bool | None,
+    only: Sequence[int] | None = None,
 ) -> Iterator[_T]:
     """Yield what the task makes of batches of shards, in the order in which they finish."""
     _check(X, y, shards)
     X, y, config = row_access(X), _labels(y), get_config()
+    numbers = range(len(shards)) if only is None else only
     size = shards_per_task(len(shards), joblib.effective_n_jobs(n_jobs))
     # Workers get the rows of their shards only, cut out when their turn comes.
     tasks = (
@@ -229,14 +281,17 @@ def _run(
             task,
             [
                 (number, form.conform(take(X, shards[number])), take(y, shards[number]))
-                for number in range(start, min(start + size, len(shards)))
+                for number in numbers[start : start + size]
             ],
             config,
         )
-        for start in range(0, len(shards), size)
+        for start in range(0, len(numbers), size)
     )
     hidden = None if progress is None else not progress
-    with tqdm(total=len(shards), desc="teachers", unit="shard", disable=hidden) as bar:
+    done_before = len(shards) - len(numbers)
+    with tqdm(
+        total=len(shards), initial=done_before, desc="teachers", unit="shard", disable=hidden
+    ) as bar:
         # Shards are in batches already: larger ones would leave workers idle at the end.
         parallel = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
         for done, made in parallel(tasks):

@@ -1,0 +1,93 @@
+"""``tacit fit``: from two files to a released model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.run_options import QUERIES, Asked, run_options
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@run_options
+@click.option(
+    "--query",
+    type=click.Choice(QUERIES),
+    default="auto",
+    show_default=True,
+    help="Who chooses which points are asked about; none: at random, all at once.",
+)
+@click.option("--n-rounds", type=click.IntRange(1), default=15, show_default=True)
+@click.option(
+    "--release",
+    type=click.Choice(["auto", "label", "share"]),
+    default="auto",
+    show_default=True,
+    help="Labels, or noisy shares of the vote.",
+)
+@click.option(
+    "--out", type=_FILE, default=Path("model.tacit"), show_default=True, help="The public model."
+)
+@click.option("--report", type=_FILE, help="The report: a page if it ends in .html, else JSON.")
+@click.option(
+    "--check", type=_FILE, help="Labelled public points: the report has predictions against labels."
+)
+@click.option("--labels", type=_FILE, help="The released labels, as CSV.")  # fmt: skip
+def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> None:
+    """Learn from PRIVATE records and write a public model.
+
+    PRIVATE is a CSV, Parquet or LIBSVM file; columns are matched by name to those of the pool
+    (--public). A learner is trained on each of many disjoint shards, their votes on public points
+    are released with noise, and a student learns from what was released.
+
+    What it costs is said first and comes out of the budget of --dataset. Stopped on the way, the
+    same command goes on where it was, at no further cost.
+
+    \b
+    Example:
+      tacit fit patients.csv --public pool.csv --label ill --classes no,yes
+            --dataset patients --epsilon 1 --delta 1e-6 --learner boosting
+
+    \b
+    Exit status:
+      0    the model is written
+      2    the input cannot be used; nothing was spent
+      3    nothing may be released: the budget, the ledger or the noise
+      70   a defect in tacit or in the learner
+      130  interrupted; the same command goes on
+    """
+    from tacit._files import replace_file
+    from tacit.cli.amounts import left, words
+    from tacit.cli.outputs import check_output, label_rows
+    from tacit.cli.running import run
+    from tacit.persistence import save_student
+
+    asked = Asked(**options)
+    for name, path in (("--out", out), ("--report", report), ("--labels", labels)):
+        check_output(path, option=name)
+
+    def write(clf: Any, told: Any, account: Any, resumed: bool) -> None:
+        if labels is not None:
+            replace_file(labels, label_rows(clf))
+        if report is not None:
+            (told.save_html if report.suffix == ".html" else told.save_json)(report)
+        save_student(clf, out)
+        if asked.as_json:
+            facts = {
+                "model": str(out),
+                "privacy": clf.privacy_.to_dict(),
+                "account": account.to_dict(),
+                "resumed": resumed,
+            }
+            click.echo(json.dumps(facts))
+            return
+        click.echo(f"{clf.privacy_}\n")
+        click.echo(f"Model written to {str(out)!r}.")
+        click.echo(f"Left for {asked.dataset!r}: {words(left(account.remaining))}.")
+
+    run("fit", asked, write)

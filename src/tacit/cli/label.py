@@ -1,0 +1,70 @@
+"""``tacit label``: release labels for a pool, as a file."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.run_options import Asked, run_options
+
+
+@click.command()
+@run_options
+@click.option(
+    "--release",
+    type=click.Choice(["label", "share"]),
+    default="label",
+    show_default=True,
+    help="Labels, or noisy shares of the vote.",
+)
+@click.option("--out", type=click.Path(path_type=Path), default=Path("labels.csv"),
+              show_default=True, help="One line per point that was asked about.")  # fmt: skip
+def label(out: Path, **options: Any) -> None:
+    """Release labels for the points of a pool, learnt from PRIVATE records.
+
+    As `tacit fit`, without a student: the file has the row of the pool (from 1), the released
+    label (empty where it was refused) and, with --release share, the noisy share of every class.
+    The report with the privacy statement is written beside it, as OUT.report.json. By default
+    every point of the pool is asked about; fewer questions have less noise each.
+
+    \b
+    Example:
+      tacit label patients.csv --public pool.csv --label ill --classes no,yes
+            --dataset patients --epsilon 1 --delta 1e-6 --n-queries 200
+
+    Exit status: as of tacit fit.
+    """
+    from tacit._files import replace_file
+    from tacit.cli.amounts import left, words
+    from tacit.cli.outputs import check_output, label_rows
+    from tacit.cli.running import run
+
+    asked = Asked(**options)
+    if asked.n_queries == "auto":
+        asked = replace(asked, n_queries=10_000)
+    beside = out.with_name(out.name + ".report.json")
+    check_output(out, option="--out")
+    check_output(beside, option="--out")
+
+    def write(clf: Any, report: Any, account: Any, resumed: bool) -> None:
+        report.save_json(beside)
+        replace_file(out, label_rows(clf))
+        if asked.as_json:
+            told = {
+                "labels": str(out),
+                "report": str(beside),
+                "privacy": clf.privacy_.to_dict(),
+                "account": account.to_dict(),
+                "resumed": resumed,
+            }
+            click.echo(json.dumps(told))
+            return
+        click.echo(f"{clf.privacy_}\n")
+        click.echo(f"Labels written to {str(out)!r}, their statement to {str(beside)!r}.")
+        click.echo(f"Left for {asked.dataset!r}: {words(left(account.remaining))}.")
+
+    run("label", asked, write)

@@ -1,0 +1,57 @@
+"""Files that commands write: refused early when they cannot be written, and never half there."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import InvalidArgument
+
+
+def check_output(path: Path | None, *, option: str) -> None:
+    """Refuse, before anything is spent, a file that could not be written afterwards."""
+    if path is None:
+        return
+    try:
+        folder = path.parent
+        if not folder.is_dir():
+            raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
+        if path.exists() and not path.is_file():
+            raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise InvalidArgument(f"{option}: the folder {str(folder)!r} is not writable.")
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(f"{option}: {str(path)!r} cannot be a file.") from None
+
+
+def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a table as the bytes of a CSV file."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+def label_rows(clf: Any) -> bytes:
+    """Return what a run released as CSV: row of the pool, label, and shares where there are any."""
+    votes = clf.released_
+    names = [str(name) for name in votes.classes.tolist()]
+    header = ["row", "label"]
+    if votes.shares is not None:
+        header += [f"share_{name}" for name in names]
+    rows: list[list[Any]] = []
+    for at, position in enumerate(votes.positions.tolist()):
+        label = int(votes.labels[at])
+        row: list[Any] = [position + 1, "" if label < 0 else names[label]]
+        if votes.shares is not None:
+            row += [repr(float(share)) for share in votes.shares[at]]
+        rows.append(row)
+    rows.sort(key=lambda row: int(row[0]))
+    return csv_bytes(header, rows)

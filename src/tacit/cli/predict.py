@@ -1,0 +1,93 @@
+"""``tacit predict``: labels and probabilities from a saved student."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.config import Names
+
+_FILE = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("model", type=_FILE)
+@click.argument("points", type=_FILE)
+@click.option("--out", type=_FILE, help="CSV file; without it, the terminal.")
+@click.option("--proba", is_flag=True, help="Probabilities of all classes too.")
+@click.option("--trust", multiple=True, help="Type that the model file may make.")
+@click.option(
+    "--format",
+    "file_format",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "csv", "parquet", "libsvm"]),
+)
+@click.option("--encoding", default="utf-8", show_default=True)
+@click.option("--delimiter", default=",", show_default=True)
+@click.option("--columns", type=Names(),
+              help="Names of the columns of CSV without a header.")  # fmt: skip
+def predict(
+    model: Path,
+    points: Path,
+    out: Path | None,
+    proba: bool,
+    trust: tuple[str, ...],
+    file_format: str,
+    encoding: str,
+    delimiter: str,
+    columns: tuple[str, ...] | None,
+) -> None:
+    """Predict the labels of POINTS with a MODEL that `tacit fit` wrote.
+
+    Nothing private is needed, and nothing is spent.
+
+    Example: tacit predict model.tacit new.csv --out predicted.csv --proba
+    """
+    from tacit._files import replace_file
+    from tacit.cli.outputs import check_output, csv_bytes
+    from tacit.errors import InvalidArgument
+    from tacit.persistence import load_student
+    from tacit.tables import Reading, read_points
+
+    check_output(out, option="--out")
+    loaded = load_student(model, trusted=trust)
+    reading = Reading(file_format, encoding, delimiter, columns)
+    table = read_points(points, _layout(loaded), reading)
+    header, rows = ["label"], [[label] for label in loaded.predict(table).tolist()]
+    if proba:
+        if not hasattr(loaded, "predict_proba"):
+            raise InvalidArgument("This model's student has no probabilities.")
+        header += [f"p_{name}" for name in loaded.classes_.tolist()]
+        found = loaded.predict_proba(table).tolist()
+        rows = [[*row, *map(repr, one)] for row, one in zip(rows, found, strict=True)]
+    content = csv_bytes(header, rows)
+    if out is None:
+        click.echo(content.decode(), nl=False)
+    else:
+        replace_file(out, content)
+
+
+def _layout(model: Any) -> Any:
+    """Return what a row is to a saved model."""
+    from tacit.errors import InvalidArgument
+    from tacit.tables import Column, Columns, Width
+
+    frame = model.form_.columns
+    if frame is not None:
+        known = [getattr(dtype, "categories", None) for dtype in frame.dtypes]
+        return Columns(
+            tuple(
+                Column(str(name), None if one is None else tuple(map(str, one)))
+                for name, one in zip(frame.columns, known, strict=True)
+            )
+        )
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        return Columns(tuple(Column(str(name)) for name in names))
+    width = getattr(model, "n_features_in_", None)
+    if width is None:
+        raise InvalidArgument("This model takes texts, which no file format here holds.")
+    return Width(int(width))

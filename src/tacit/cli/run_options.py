@@ -1,0 +1,107 @@
+"""Options that ``tacit fit`` and ``tacit label`` share, and what is asked of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit.cli.config import Assignment, Names, NumberOrAuto, configured
+
+_FILE = click.Path(path_type=Path)
+QUERIES = ("auto", "none", "diverse-margin", "margin", "flip-weight", "yan-dbal", "random")
+MECHANISMS = ("gaussian", "laplace", "confident", "exponential", "sparse")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line asks for. Public."""
+
+    private: Path | None
+    project: Path
+    public: Path
+    dataset: str
+    epsilon: float
+    delta: float
+    label: str | None
+    classes: tuple[str, ...]
+    group: str | None
+    neighbouring: str
+    learner: str
+    param: tuple[tuple[str, Any], ...]
+    mechanism: str
+    n_teachers: int | str
+    n_queries: int | str
+    drop: tuple[str, ...]
+    category: tuple[str, ...]
+    format: str
+    encoding: str
+    delimiter: str
+    columns: tuple[str, ...] | None
+    jobs: int | None
+    dry_run: bool
+    n: int | None
+    fresh: bool
+    yes: bool
+    as_json: bool
+    quiet: bool
+    query: str = "none"
+    n_rounds: int = 15
+    release: str = "label"
+    check: Path | None = None
+
+
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add what every run on private records needs."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return configured(command)
+
+
+# fmt: off
+_OPTIONS = [
+    click.argument("private", type=_FILE, required=False),
+    click.option("--public", type=_FILE, required=True,
+                 help="Public points of the same kind. Their columns decide what a row is."),
+    click.option("--dataset", required=True,
+                 help="Name of the private data set: everything released about it adds up."),
+    click.option("--epsilon", type=float, required=True, help="What this run may cost."),
+    click.option("--delta", type=float, required=True,
+                 help="Keep it far below one over the number of records."),
+    click.option("--label", help="Column of the labels (not for LIBSVM)."),
+    click.option("--classes", type=Names(), required=True,
+                 help="All possible labels. Must be public; other labels are ignored."),
+    click.option("--group", help="Column that says whose record it is: people are protected "
+                 "with all their records."),
+    click.option("--neighbouring", type=click.Choice(["replace", "add-remove"]),
+                 default="replace", show_default=True,
+                 help="add-remove hides who is there; needs --group and --n-teachers."),
+    click.option("--learner", default="logistic", show_default=True,
+                 help="boosting, forest, logistic, tree, or a dotted name of a class."),
+    click.option("--param", type=Assignment(), multiple=True, help="Argument of the learner."),
+    click.option("--mechanism", type=click.Choice(MECHANISMS), default="gaussian",
+                 show_default=True, help="What releases the votes."),
+    click.option("--n-teachers", type=NumberOrAuto(), default="auto", show_default=True),
+    click.option("--n-queries", type=NumberOrAuto(), default="auto", show_default=True,
+                 help="How many points of the pool are asked about at most."),
+    click.option("--drop", type=Names(), default=(), help="Columns that are no features."),
+    click.option("--category", type=Names(), default=(),
+                 help="Columns of names that look like numbers."),
+    click.option("--format", type=click.Choice(["auto", "csv", "parquet", "libsvm"]),
+                 default="auto", show_default=True, help="Of both files; auto: by their names."),
+    click.option("--encoding", default="utf-8", show_default=True),
+    click.option("--delimiter", default=",", show_default=True, help="Between cells of CSV."),
+    click.option("--columns", type=Names(), help="Names of the columns of CSV without a header."),
+    click.option("--jobs", type=int, help="Workers; -1: all cores."),
+    click.option("--dry-run", is_flag=True, help="Price the run; private data are not opened."),
+    click.option("--n", type=click.IntRange(1),
+                 help="With --dry-run: how many records (with --group: people) there are."),
+    click.option("--fresh", is_flag=True, help="Do not go on with an interrupted run."),
+    click.option("--yes", is_flag=True, help="Spend without asking."),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    click.option("--quiet", is_flag=True, help="No progress bars."),
+]
+# fmt: on

@@ -1,0 +1,242 @@
+"""One run on private records, from files to files: what ``tacit fit`` and ``tacit label`` share."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tacit import __version__
+from tacit._resolve import resolve
+from tacit.cli.amounts import left, promised, words
+from tacit.cli.run_options import Asked
+from tacit.datasets.form import PointForm
+from tacit.datasets.records import PublicPool
+from tacit.errors import BudgetExceeded, InvalidArgument, TacitError
+from tacit.privacy.budget import Budget
+from tacit.privacy.noise import SecureNoise
+from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
+from tacit.project.folder import Account
+from tacit.report import RunReport
+from tacit.tables import Pool, Reading, read_labelled, read_pool, read_private
+from tacit.tables.layout import Columns
+from tacit.tables.source import opened
+
+INTERRUPTED = 130
+DEFECT = 70
+
+Results = Callable[[ProjectClassifier, RunReport, Account, bool], None]
+"""Writes what a run found: classifier, report, the account afterwards, whether it was taken up."""
+
+
+def run(kind: str, asked: Asked, write: Results) -> None:
+    """Read, price, ask, train, release, and hand over what was found."""
+    budget = Budget(asked.epsilon, asked.delta)
+    if budget.delta == 0:
+        raise InvalidArgument("--delta must be above 0 for a noisy vote, got 0.")
+    project = Project(asked.project)
+    reading = Reading(asked.format, asked.encoding, asked.delimiter, asked.columns)
+    account = project.account(asked.dataset)
+    pool = _pool(asked, reading)
+    clf = _classifier(asked, pool, project)
+    if asked.dry_run:
+        _price(asked, clf, pool, budget, account)
+        return
+    if asked.n is not None:
+        raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
+    if asked.private is None:
+        raise InvalidArgument("PRIVATE is missing: the file with the private records.")
+    with opened(asked.private):
+        pass  # whether it is there is public, and is said before anybody is asked to spend
+    known = None
+    if asked.check is not None:
+        known = read_labelled(asked.check, pool.layout, reading, label=asked.label)
+    settings = _settings(kind, asked, pool)
+    with _told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
+        try:
+            _confirm(asked, project, budget, account, folder)
+        except BaseException:
+            if not folder.resumed:
+                folder.discard()
+            raise
+        _fit(clf.on(folder), asked, reading, pool)
+        report = clf.report() if known is None else clf.report(*known)
+        write(clf, report, project.account(asked.dataset), folder.resumed)
+        folder.discard()
+
+
+def _pool(asked: Asked, reading: Reading) -> Pool:
+    out = [name for name in (*asked.drop, asked.group) if name is not None]
+    pool = read_pool(
+        asked.public, reading, label=asked.label, leave_out=out, categories=asked.category
+    )
+    unknown = sorted({one for one in pool.labels or () if one is not None} - set(asked.classes))
+    if unknown:
+        raise InvalidArgument(
+            f"The pool {str(asked.public)!r} has the label {unknown[0]!r}, which is not in "
+            f"--classes {','.join(asked.classes)}."
+        )
+    if isinstance(pool.layout, Columns) and asked.label is None:
+        raise InvalidArgument("--label must name the column of the labels.")
+    return pool
+
+
+def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
+    return ProjectClassifier(
+        learner_for(asked.learner, dict(asked.param), pool.layout),
+        epsilon=asked.epsilon,
+        delta=asked.delta,
+        classes=list(asked.classes),
+        neighbouring=asked.neighbouring,
+        mechanism=asked.mechanism,
+        release=asked.release,
+        n_teachers=asked.n_teachers,
+        n_queries=asked.n_queries,
+        query=None if asked.query == "none" else asked.query,
+        n_rounds=asked.n_rounds,
+        ledger=project.ledger(asked.dataset),
+        n_jobs=asked.jobs,
+        verbose=False if asked.quiet else None,
+    )
+
+
+def _settings(kind: str, asked: Asked, pool: Pool) -> dict[str, Any]:
+    """Return what makes two runs the same run; all of it is public."""
+    left_out = ("private", "project", "public", "jobs", "dry_run", "n", "fresh", "yes", "as_json",
+                "quiet", "check")  # fmt: skip
+    told = {name: value for name, value in vars(asked).items() if name not in left_out}
+    with opened(asked.public) as file:
+        digest = hashlib.sha256(file.read()).hexdigest()
+    return {**told, "kind": kind, "pool": digest, "layout": repr(pool.layout), "v": __version__}
+
+
+# ---- what it costs -------------------------------------------------------------------------------
+
+
+def _price(asked: Asked, clf: Any, pool: Pool, budget: Budget, account: Account) -> None:
+    if asked.n is None:
+        raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
+    form = PointForm(pool.points)
+    names = None if asked.group is None else [b"%d" % one for one in range(asked.n)]
+    how, _ = resolve(
+        clf,
+        PublicPool(form.conform(pool.points)),
+        asked.n,
+        names,
+        budget,
+        len(set(asked.classes)),
+        SecureNoise(),
+    )
+    plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
+    clf.ledger.check_plan(plan)
+    cost = plan.guarantee
+    if asked.as_json:
+        import json
+
+        price = {"epsilon": cost.epsilon, "delta": cost.delta}
+        told = {"cost": price, "settings": how.chosen, "account": account.to_dict()}
+        click.echo(json.dumps(told, default=str))
+        return
+    click.echo(_cost(asked, budget, account))
+    click.echo("It would go as follows; private data were not opened.")
+    for name, value in how.chosen.items():
+        click.echo(f"  {name} = {value}")
+
+
+def _cost(asked: Asked, budget: Budget, account: Account) -> str:
+    rows = [
+        ("lifetime budget", promised(account.budget)),
+        ("reserved so far", promised(account.reserved)),
+        ("left", left(account.remaining)),
+        ("this run", promised(budget)),
+    ]
+    lines = [f"  {name:<16} {words(pair)}" for name, pair in rows]
+    head = f"Data set {asked.dataset!r}: every run on this name adds up."
+    return "\n".join([head, *lines])
+
+
+def _confirm(
+    asked: Asked, project: Project, budget: Budget, account: Account, folder: RunFolder
+) -> None:
+    """Say what this will cost, and go on only when somebody agreed."""
+    ledger = project.ledger(asked.dataset)
+    paid = ledger.find_plan(folder.key) is not None
+    ledger.close()
+    if paid:
+        click.echo(
+            f"Data set {asked.dataset!r}: goes on with an interrupted run, which is paid for "
+            "already.",
+            err=True,
+        )
+        return
+    _refuse_too_much(asked, budget, account)
+    click.echo(_cost(asked, budget, account), err=True)
+    if folder.resumed:
+        click.echo("Goes on with an interrupted run, which has spent nothing yet.", err=True)
+    if asked.yes:
+        return
+    if not _somebody_is_here():
+        raise InvalidArgument("This spends budget, and nobody is here to ask: add --yes.")
+    click.confirm("Spend it?", abort=True, err=True)
+
+
+def _somebody_is_here() -> bool:
+    return sys.stdin.isatty()
+
+
+def _refuse_too_much(asked: Asked, budget: Budget, account: Account) -> None:
+    """Refuse before anything is read what basic composition would refuse afterwards."""
+    most = account.remaining
+    if most.rho is None and (budget.epsilon > most.epsilon or budget.delta > most.delta):
+        raise BudgetExceeded(
+            f"The data set {asked.dataset!r} has {words(left(most))} left, and this run may cost "
+            f"{words(promised(budget))}. Nothing was opened or spent."
+        )
+
+
+# ---- the private part ----------------------------------------------------------------------------
+
+
+def _fit(clf: ProjectClassifier, asked: Asked, reading: Reading, pool: Pool) -> None:
+    assert asked.private is not None
+    table = read_private(asked.private, pool.layout, reading, label=asked.label, group=asked.group)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        clf.fit(table.X, table.y, X_public=PublicPool(pool.points), groups=table.groups)
+    # tacit's own warnings are about public things; others may be about anything.
+    for text in dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning):
+        click.echo(f"Note: {text}", err=True)
+
+
+class _Defect(click.ClickException):
+    exit_code = DEFECT
+
+
+@contextmanager
+def _told_in_one_line() -> Iterator[None]:
+    """End in one line, whatever happens; an error that is not ours may quote private values."""
+    try:
+        yield
+    except (TacitError, click.ClickException, click.exceptions.Exit, click.Abort):
+        raise
+    except KeyboardInterrupt:
+        click.echo(
+            "\nInterrupted. Results that were there are unchanged; the same command goes on where "
+            "this one stopped.",
+            err=True,
+        )
+        raise click.exceptions.Exit(INTERRUPTED) from None
+    except Exception as error:
+        where = traceback.extract_tb(error.__traceback__)[-1]
+        raise _Defect(
+            f"Unexpected {type(error).__name__} in {Path(where.filename).name}, line "
+            f"{where.lineno}. Its text may hold private values and is not shown. Nothing was "
+            "written; what was released is on the ledger."
+        ) from None

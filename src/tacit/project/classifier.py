@@ -1,0 +1,37 @@
+"""A PATEClassifier whose fit can be interrupted and taken up again."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from tacit._run_place import RunPlace
+from tacit.classifier import PATEClassifier
+from tacit.errors import InvalidArgument
+from tacit.privacy.noise import NoiseSource
+from tacit.project.runs import RunFolder
+
+
+class ProjectClassifier(PATEClassifier):
+    """``PATEClassifier`` on a run of a project.
+
+    Sharding, training, the plan on the ledger and the choice of questions are those of the earlier
+    attempts, so a fit that was interrupted goes on: nothing is paid twice, and every question has
+    the answer that the ledger recorded.
+    """
+
+    def on(self, run: RunFolder) -> Self:
+        """Return this classifier, to be fitted on a run that was entered."""
+        self.random_state = run.seed
+        self._folder = run
+        return self
+
+    def _place(self, noise: NoiseSource) -> RunPlace:
+        run: RunFolder | None = self.__dict__.get("_folder")
+        if run is None:
+            raise InvalidArgument("A ProjectClassifier is fitted on a run: call `on(run)` first.")
+        return RunPlace(key=run.key, hash_key=run.hash_key, kept=run.votes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        state.pop("_folder", None)
+        return state

@@ -1,0 +1,118 @@
+"""Learners by name, with what a table needs before them. Everything is fitted per shard."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any, Self
+
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from tacit.errors import InvalidArgument
+from tacit.tables import Columns, Layout
+
+LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
+    "boosting": (
+        "sklearn.ensemble.HistGradientBoostingClassifier",
+        {"max_iter": 30, "min_samples_leaf": 5, "early_stopping": False},
+    ),
+    "forest": ("sklearn.ensemble.RandomForestClassifier", {"n_estimators": 30}),
+    "logistic": ("sklearn.linear_model.LogisticRegression", {"max_iter": 200}),
+    "tree": ("sklearn.tree.DecisionTreeClassifier", {"min_samples_leaf": 3}),
+}
+"""Short names: where the class is, and settings that suit shards of some tens of records."""
+
+_NATIVE = "HistGradientBoostingClassifier"
+
+
+def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
+    """Return a learner for rows of this layout.
+
+    Parameters
+    ----------
+    name : str
+        A short name of ``LEARNERS``, or the dotted name of a class with ``fit`` and ``predict``.
+    params : mapping
+        Arguments of the class.
+    layout : Layout
+        Columns of categories are one-hot encoded from the pool's list, missing numbers are
+        filled in and numbers standardised, all inside the learner. Gradient boosting of
+        scikit-learn takes categories and missing numbers as they are.
+
+    Examples
+    --------
+    >>> from tacit.tables import Column, Width
+    >>> learner_for("tree", {"max_depth": 3}, Width(4))
+    DecisionTreeClassifier(max_depth=3, min_samples_leaf=3)
+    """
+    place, defaults = LEARNERS.get(name, (name, {}))
+    made = _made(_class_at(place), {**defaults, **params}, place)
+    if not isinstance(layout, Columns):
+        return made
+    if type(made).__name__ == _NATIVE:
+        return make_pipeline(EmptyColumnsFilled(), made)
+    return make_pipeline(_encoder(layout), made)
+
+
+class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Puts zeros in columns of numbers that a shard has no number in; nothing else is changed.
+
+    Gradient boosting takes missing numbers, but not a column without any: such a shard's teacher
+    would vote for the first class whatever it is asked.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Find the columns."""
+        numbers = X.select_dtypes("number")
+        self.empty_ = [name for name in numbers.columns if not numbers[name].notna().any()]
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the table with zeros in them."""
+        return X.assign(**dict.fromkeys(self.empty_, 0.0))
+
+
+def _encoder(layout: Columns) -> ColumnTransformer:
+    numbers = [column.name for column in layout.columns if column.categories is None]
+    named = [column for column in layout.columns if column.categories is not None]
+    # Columns that a shard has no number in keep their place: every teacher has the same width.
+    fill = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
+    hot = OneHotEncoder(
+        categories=[list(column.categories or ()) for column in named],
+        handle_unknown="ignore",
+        sparse_output=False,
+    )
+    parts = [("numbers", fill, numbers), ("categories", hot, [column.name for column in named])]
+    return ColumnTransformer([part for part in parts if part[2]])
+
+
+def _class_at(place: str) -> Any:
+    module, _, attribute = place.rpartition(".")
+    if not module:
+        known = ", ".join(LEARNERS)
+        raise InvalidArgument(
+            f"`learner` must be one of {known}, or a dotted name such as "
+            f"sklearn.svm.LinearSVC, got {place!r}."
+        )
+    try:
+        found = getattr(importlib.import_module(module), attribute)
+    except Exception as error:
+        raise InvalidArgument(
+            f"`learner` {place!r} cannot be imported: {type(error).__name__}: {error}"
+        ) from None
+    if not (callable(found) and hasattr(found, "fit") and hasattr(found, "predict")):
+        raise InvalidArgument(f"`learner` must have fit and predict; {place!r} does not.")
+    return found
+
+
+def _made(found: Any, params: Mapping[str, Any], place: str) -> Any:
+    try:
+        return found(**params)
+    except Exception as error:
+        raise InvalidArgument(
+            f"`learner` {place!r} does not take these arguments: {error}"
+        ) from None

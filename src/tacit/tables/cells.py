@@ -1,0 +1,121 @@
+"""Cells of CSV and Parquet files, by column."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tacit.errors import InvalidArgument
+from tacit.tables.source import Format, Reading, lines, opened
+
+Cells = dict[str, list[Any]]
+
+
+def names_in(path: Path, reading: Reading, *, private: bool) -> list[str]:
+    """Return the names of a file's columns, which are public. Unnamed ones are left out."""
+    if reading.format_of(path) is Format.PARQUET:
+        return [str(name) for name in _parquet(path).schema_arrow.names]
+    return [name for name in _csv_header(path, reading, private=private) if name]
+
+
+def cells_in(path: Path, wanted: Sequence[str], reading: Reading, *, private: bool) -> Cells:
+    """Return the cells of some columns, all of which are there."""
+    if reading.format_of(path) is Format.PARQUET:
+        return _parquet_cells(path, wanted)
+    return _csv_cells(path, wanted, reading, private=private)
+
+
+# ---- CSV ----------------------------------------------------------------------------------------
+
+
+def _rows(path: Path, reading: Reading, *, private: bool) -> Iterator[list[str]]:
+    """Yield rows; one that cannot be parsed is, in a private file, a row without cells."""
+    found = csv.reader(
+        lines(path, reading.encoding, private=private, header=reading.columns is None),
+        delimiter=reading.delimiter,
+        skipinitialspace=True,
+    )
+    while True:
+        try:
+            row = next(found)
+        except StopIteration:
+            return
+        except csv.Error:
+            if not private:
+                raise InvalidArgument(
+                    f"Line {found.line_num} of {str(path)!r} is not a row of a CSV file."
+                ) from None
+            row = [""]
+        if row:
+            yield row
+
+
+def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
+    if reading.columns is not None:
+        names = [name.strip() for name in reading.columns]
+    else:
+        # Without text a byte-order mark would become part of the first name.
+        first = next(_rows(path, reading, private=private), None)
+        if first is None:
+            raise InvalidArgument(f"The file {str(path)!r} is empty: it has no line of names.")
+        names = [name.strip().removeprefix("\ufeff") for name in first]
+        if any("\ufffd" in name or "\0" in name for name in names):
+            raise InvalidArgument(
+                f"The line of names of {str(path)!r} is not text in the encoding "
+                f"{reading.encoding!r}. Say which it is with --encoding."
+            )
+    twice = sorted({name for name in names if name and names.count(name) > 1})
+    if twice:
+        raise InvalidArgument(f"The file {str(path)!r} has several columns named {twice[0]!r}.")
+    return names
+
+
+def _csv_cells(path: Path, wanted: Sequence[str], reading: Reading, *, private: bool) -> Cells:
+    names = _csv_header(path, reading, private=private)
+    places = [names.index(name) for name in wanted]
+    rows = _rows(path, reading, private=private)
+    if reading.columns is None:
+        next(rows, None)
+    columns: list[list[Any]] = [[] for _ in wanted]
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(names) and not private:
+            raise InvalidArgument(
+                f"Row {number} of {str(path)!r} has {len(row)} cells, and there are {len(names)} "
+                "columns."
+            )
+        for column, place in zip(columns, places, strict=True):
+            column.append(row[place].strip() if place < len(row) else "")
+    return dict(zip(wanted, columns, strict=True))
+
+
+# ---- Parquet ------------------------------------------------------------------------------------
+
+
+def _parquet(path: Path) -> Any:
+    try:
+        from pyarrow import ArrowException
+        from pyarrow.parquet import ParquetFile
+    except ImportError:
+        raise InvalidArgument("Parquet files need pyarrow: pip install 'tacit[frames]'.") from None
+    with opened(path) as file:
+        content = io.BytesIO(file.read())
+    try:
+        return ParquetFile(content)
+    except (ArrowException, OSError, ValueError):
+        raise InvalidArgument(f"The file {str(path)!r} is not a Parquet file.") from None
+
+
+def _parquet_cells(path: Path, wanted: Sequence[str]) -> Cells:
+    from pyarrow import ArrowException
+
+    try:
+        table = _parquet(path).read(columns=list(wanted))
+        # One value at a time: a column of a data frame would change type over one missing cell.
+        return {name: table.column(name).to_pylist() for name in wanted}
+    except (ArrowException, OSError, ValueError) as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument(f"The file {str(path)!r} is damaged.") from None

@@ -1,0 +1,161 @@
+"""Kill ``tacit fit`` at random moments, go on, and compare what was released with the ledger.
+
+Run in an interpreter of its own: it loads everything once and forks every command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from tacit.cli import fit, label, running  # noqa: F401  (loaded before the first fork)
+from tacit.cli.main import cli
+from tacit.datasets.form import PointForm
+from tacit.labeling import question_keys
+from tacit.persistence import load_student
+from tacit.privacy.ledger import open_ledger
+from tacit.privacy.ledger.protocol import PlanId
+from tacit.tables import Reading, read_pool
+
+KILLS_PER_RUN = 5
+EPSILON = 1.0
+
+
+def write_files(folder: Path, rng: np.random.Generator) -> None:
+    def lines(n: int, labelled: bool) -> list[str]:
+        age, sex = rng.integers(18, 90, size=n), rng.choice(["f", "m"], size=n)
+        ill = np.where(age > 50, "yes", "no")
+        return [
+            f"{a},{s}" + (f",{i}" if labelled else "")
+            for a, s, i in zip(age, sex, ill, strict=True)
+        ]
+
+    (folder / "private.csv").write_text("\n".join(["age,sex,ill", *lines(400, True)]) + "\n")
+    (folder / "pool.csv").write_text("\n".join(["age,sex", *lines(60, False)]) + "\n")
+
+
+def start(folder: Path) -> int:
+    """Fork one ``tacit fit``."""
+    child = os.fork()
+    if child:
+        return child
+    os.chdir(folder)
+    quiet = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(quiet, 1)
+    os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
+    words = (
+        "fit private.csv --public pool.csv --label ill --classes no,yes --dataset d --epsilon 1 "
+        "--delta 1e-5 --n-teachers 40 --learner logistic --yes --quiet --labels labels.csv"
+    ).split()
+    try:
+        cli.main(words, prog_name="tacit")
+    except SystemExit as end:
+        os._exit(int(end.code or 0))
+    os._exit(99)
+
+
+def finish(folder: Path, child: int) -> bool:
+    """Wait; return whether it was killed."""
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status):
+        return True
+    if os.WEXITSTATUS(status):
+        said = (folder / "said").read_text()
+        raise RuntimeError(f"tacit fit ended with {os.WEXITSTATUS(status)}: {said}")
+    return False
+
+
+def faults(folder: Path) -> list[str]:
+    """Return what is wrong with the files that are there and the ledger."""
+    found = []
+    ledger = open_ledger(folder / ".tacit" / "ledgers" / "d.sqlite")
+    ledger.verify()
+    if ledger.reserved().epsilon > EPSILON:
+        found.append("more is reserved than one run costs")
+    if (folder / "model.tacit").exists():
+        load_student(folder / "model.tacit")  # whole, or this raises
+    if (folder / "labels.csv").exists():
+        found += _unrecorded(folder, ledger)
+    ledger.close()
+    if list(folder.glob(".*.tmp")):
+        # A killed process leaves them; nothing reads them.
+        for left in folder.glob(".*.tmp"):
+            left.unlink()
+    return found
+
+
+def _unrecorded(folder: Path, ledger: object) -> list[str]:
+    pool = read_pool(folder / "pool.csv", Reading(), label="ill")
+    names = question_keys(PointForm(pool.points).conform(pool.points))
+    known = ledger.recorded(PlanId(1), names)  # type: ignore[attr-defined]
+    found = []
+    with (folder / "labels.csv").open() as file:
+        for row in csv.DictReader(file):
+            answer = known.get(names[int(row["row"]) - 1])
+            shares = tuple(float(row[f"share_{name}"]) for name in ("no", "yes"))
+            if answer is None or tuple(answer.share) != shares:
+                found.append(f"row {row['row']} is not what the ledger recorded")
+    return found
+
+
+def trial(kills: int, rng: np.random.Generator) -> dict[str, object]:
+    """Kill one run several times, let it end, and look at everything after each time."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) / "study"
+        made = ["init", str(folder), "--dataset", "d", "--epsilon", str(EPSILON), "--delta", "1e-5"]
+        cli.main(made, prog_name="tacit", standalone_mode=False)
+        write_files(folder, rng)
+        wrong: list[str] = []
+        killed, span = 0, rng.uniform(0.1, 1.5)
+        for _ in range(kills):
+            child = start(folder)
+            time.sleep(rng.uniform(0, span))
+            os.kill(child, signal.SIGKILL)
+            ended = not finish(folder, child)
+            killed += not ended
+            wrong += faults(folder)
+            if ended:
+                break
+        first = (folder / "labels.csv").read_bytes() if (folder / "labels.csv").exists() else None
+        done = (folder / "model.tacit").exists() and not _unfinished(folder)
+        if not done:
+            finish(folder, start(folder))
+        wrong += faults(folder)
+        if first is not None and (folder / "labels.csv").read_bytes() != first:
+            wrong.append("a run that went on released other labels")
+        if _unfinished(folder):
+            wrong.append("something private was kept after the end")
+        return {"killed": killed, "faults": wrong}
+
+
+def _unfinished(folder: Path) -> bool:
+    return bool(list((folder / ".tacit" / "runs").glob("*.run")))
+
+
+def main() -> None:
+    """Print one line of JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    rng = np.random.default_rng(given.seed)
+    sys.stdout = sys.stderr  # what the commands print
+    killed, wrong = 0, []
+    while killed < given.times:
+        found = trial(min(KILLS_PER_RUN, given.times - killed), rng)
+        killed += int(found["killed"])  # type: ignore[call-overload]
+        wrong += found["faults"]  # type: ignore[operator]
+    print(json.dumps({"killed": killed, "faults": wrong}), file=sys.__stdout__)
+
+
+if __name__ == "__main__":
+    main()
