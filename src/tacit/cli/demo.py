@@ -89,7 +89,7 @@ def _accuracies(result: DemoResult) -> str:
 
 _NEXT = (
     "In this demo the records are generated and belong to nobody, so the accuracy of the model\n"
-    "that is not private may be shown. Where to look next: docs/guide/classifier.md for your own\n"
-    "data, docs/proofs for why the numbers hold, and `tacit audit`, which measures the guarantee\n"
-    "on this machine."
+    "that is not private may be shown. Where to look next: docs/start.md for your own data,\n"
+    "docs/proofs for why the numbers hold, and `tacit audit`, which measures the guarantee on\n"
+    "this machine."
 )

@@ -138,9 +138,12 @@ def lines(
         y = up(floor)
         drawn.append(f'<path class="floor" d="M{_LEFT} {y:.1f}H{WIDTH - _RIGHT}"/>')
     if mark is not None:
-        drawn.append(_mark(mark, across, up, height))
+        drawn.append(_mark(mark, across, height))
     for number, line in enumerate(series):
         drawn.append(_line(number, line, xs, across, up))
+    if mark is not None and mark.y is not None:
+        place = f'cx="{across(mark.x):.1f}" cy="{up(mark.y):.1f}"'
+        drawn.append(f'<circle class="here" {place} r="8"/>')
     told = "; ".join(_told(line, xs) for line in series)
     return _svg(title, told, WIDTH, height, "".join(drawn))
 
@@ -241,18 +244,15 @@ def _dot(number: int, x: float, y: float, told: str = "") -> str:
     return f'<path class="dot dot{number % 6}" d="M{x:.1f} {y:.1f}{shape}">{title}</path>'
 
 
-def _mark(mark: Mark, across: _Scale, up: _Scale, height: int) -> str:
+def _mark(mark: Mark, across: _Scale, height: int) -> str:
     x = across(mark.x)
     left = x > WIDTH / 2
     anchor, at = ("end", x - 8) if left else ("start", x + 8)
-    drawn = (
+    return (
         f'<path class="mark" d="M{x:.1f} {_TOP}V{height - _BOTTOM}"/>'
         f'<text class="marked" x="{at:.1f}" y="{height - _BOTTOM - 8}" text-anchor="{anchor}">'
         f"{escaped(mark.name)}</text>"
     )
-    if mark.y is not None:
-        drawn += f'<circle class="here" cx="{x:.1f}" cy="{up(mark.y):.1f}" r="7"/>'
-    return drawn
 
 
 def _told(line: Line, xs: Sequence[float]) -> str:
