@@ -147,6 +147,17 @@ def test_odd_configurations_are_refused(desk, text: str, message: str) -> None:
     assert len(result.stderr.strip().splitlines()) <= 4
 
 
+@pytest.mark.parametrize("learner", ["logistic", "boosting", "tree"])
+def test_a_table_of_numbers_alone(desk, learner: str) -> None:
+    import pandas as pd
+
+    done = desk.fit("--drop", "sex", learner=learner)
+    assert done.exit_code == 0, done.output
+    model = load_student(desk.folder / "model.tacit")
+    old, young = model.predict(pd.DataFrame({"age": [85.0, 20.0]})).tolist()
+    assert (old, young) == ("yes", "no")
+
+
 def test_libsvm_and_parquet_files(desk) -> None:
     import pandas as pd
 

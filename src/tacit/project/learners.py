@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, Self
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.compose import ColumnTransformer
 from sklearn.impute import SimpleImputer
@@ -67,18 +68,27 @@ class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Find the columns."""
-        numbers = X.select_dtypes("number")
-        self.empty_ = [name for name in numbers.columns if not numbers[name].notna().any()]
+        if hasattr(X, "select_dtypes"):
+            numbers = X.select_dtypes("number")
+            self.empty_ = [name for name in numbers.columns if not numbers[name].notna().any()]
+        else:  # a table of numbers alone comes as an array
+            self.empty_ = np.flatnonzero(np.isnan(X).all(axis=0)).tolist()
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the table with zeros in them."""
-        return X.assign(**dict.fromkeys(self.empty_, 0.0))
+        if hasattr(X, "assign"):
+            return X.assign(**dict.fromkeys(self.empty_, 0.0))
+        filled = np.array(X, dtype=float)
+        filled[:, self.empty_] = 0.0
+        return filled
 
 
 def _encoder(layout: Columns) -> ColumnTransformer:
-    numbers = [column.name for column in layout.columns if column.categories is None]
+    # By place: a table of numbers alone comes as an array, without names.
+    numbers = [at for at, column in enumerate(layout.columns) if column.categories is None]
     named = [column for column in layout.columns if column.categories is not None]
+    places = [at for at, column in enumerate(layout.columns) if column.categories is not None]
     # Columns that a shard has no number in keep their place: every teacher has the same width.
     fill = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     hot = OneHotEncoder(
@@ -86,7 +96,7 @@ def _encoder(layout: Columns) -> ColumnTransformer:
         handle_unknown="ignore",
         sparse_output=False,
     )
-    parts = [("numbers", fill, numbers), ("categories", hot, [column.name for column in named])]
+    parts = [("numbers", fill, numbers), ("categories", hot, places)]
     return ColumnTransformer([part for part in parts if part[2]])
 
 
