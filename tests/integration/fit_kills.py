@@ -6,6 +6,7 @@ Run in an interpreter of its own: it loads everything once and forks every comma
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import json
 import os
@@ -13,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +30,10 @@ from tacit.tables import Reading, read_pool
 
 KILLS_PER_RUN = 5
 EPSILON = 1.0
+WORDS = (
+    "fit private.csv --public pool.csv --label ill --classes no,yes --dataset d --epsilon 1 "
+    "--delta 1e-5 --n-teachers 40 --learner logistic --yes --quiet --labels labels.csv"
+).split()
 
 
 def write_files(folder: Path, rng: np.random.Generator) -> None:
@@ -52,12 +58,8 @@ def start(folder: Path) -> int:
     quiet = os.open(os.devnull, os.O_WRONLY)
     os.dup2(quiet, 1)
     os.dup2(os.open("said", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), 2)
-    words = (
-        "fit private.csv --public pool.csv --label ill --classes no,yes --dataset d --epsilon 1 "
-        "--delta 1e-5 --n-teachers 40 --learner logistic --yes --quiet --labels labels.csv"
-    ).split()
     try:
-        cli.main(words, prog_name="tacit")
+        cli.main(WORDS, prog_name="tacit")
     except SystemExit as end:
         os._exit(int(end.code or 0))
     os._exit(99)
@@ -93,6 +95,29 @@ def faults(folder: Path) -> list[str]:
     return found
 
 
+def wait_until_reserved(folder: Path, child: int) -> None:
+    """Wait until the run has a plan on the ledger, or has ended: late moments are short."""
+    ledger = open_ledger(folder / ".tacit" / "ledgers" / "d.sqlite")
+    while ledger.head().seq == 0 and os.waitid(
+        os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT
+    ) is None:  # fmt: skip
+        time.sleep(0.002)
+    ledger.close()
+
+
+def stage(folder: Path) -> str:
+    """Return how far the run had come."""
+    if (folder / "model.tacit").exists():
+        return "results written"
+    ledger = open_ledger(folder / ".tacit" / "ledgers" / "d.sqlite")
+    rows = ledger.head().seq
+    ledger.close()
+    if rows:
+        return "reserved, asking"
+    votes = list((folder / ".tacit" / "runs").glob("*.run/votes/*.votes"))
+    return "training" if votes else "starting"
+
+
 def _unrecorded(folder: Path, ledger: object) -> list[str]:
     pool = read_pool(folder / "pool.csv", Reading(), label="ill")
     names = question_keys(PointForm(pool.points).conform(pool.points))
@@ -107,21 +132,45 @@ def _unrecorded(folder: Path, ledger: object) -> list[str]:
     return found
 
 
-def trial(kills: int, rng: np.random.Generator) -> dict[str, object]:
+def make_study(folder: Path, rng: np.random.Generator) -> None:
+    """Make a project whose budget is that of one run."""
+    made = ["init", str(folder), "--dataset", "d", "--epsilon", str(EPSILON), "--delta", "1e-5"]
+    cli.main(made, prog_name="tacit", standalone_mode=False)
+    write_files(folder, rng)
+
+
+def undisturbed(rng: np.random.Generator) -> float:
+    """Return how long a run takes in a process that has everything loaded."""
+    with tempfile.TemporaryDirectory() as place:
+        for number in range(2):  # the first one loads, in this process
+            folder = Path(place) / str(number)
+            make_study(folder, rng)
+            if number == 0:
+                with contextlib.chdir(folder):
+                    cli.main(WORDS, prog_name="tacit", standalone_mode=False)
+            begun = time.monotonic()
+            if number == 1:
+                finish(folder, start(folder))
+        return time.monotonic() - begun
+
+
+def trial(kills: int, span: float, rng: np.random.Generator) -> dict[str, object]:
     """Kill one run several times, let it end, and look at everything after each time."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "study"
-        made = ["init", str(folder), "--dataset", "d", "--epsilon", str(EPSILON), "--delta", "1e-5"]
-        cli.main(made, prog_name="tacit", standalone_mode=False)
-        write_files(folder, rng)
+        make_study(folder, rng)
         wrong: list[str] = []
-        killed, span = 0, rng.uniform(0.1, 1.5)
+        stages: Counter[str] = Counter()
+        killed = 0
         for _ in range(kills):
             child = start(folder)
-            time.sleep(rng.uniform(0, span))
+            if rng.random() < 0.5:
+                wait_until_reserved(folder, child)
+            time.sleep(rng.uniform(0, span) * rng.uniform(0, 1))
             os.kill(child, signal.SIGKILL)
             ended = not finish(folder, child)
             killed += not ended
+            stages[stage(folder)] += not ended
             wrong += faults(folder)
             if ended:
                 break
@@ -134,7 +183,7 @@ def trial(kills: int, rng: np.random.Generator) -> dict[str, object]:
             wrong.append("a run that went on released other labels")
         if _unfinished(folder):
             wrong.append("something private was kept after the end")
-        return {"killed": killed, "faults": wrong}
+        return {"killed": killed, "faults": wrong, "stages": stages}
 
 
 def _unfinished(folder: Path) -> bool:
@@ -149,12 +198,15 @@ def main() -> None:
     given = parser.parse_args()
     rng = np.random.default_rng(given.seed)
     sys.stdout = sys.stderr  # what the commands print
-    killed, wrong = 0, []
+    span = undisturbed(rng)
+    killed, wrong, stages = 0, [], Counter[str]()
     while killed < given.times:
-        found = trial(min(KILLS_PER_RUN, given.times - killed), rng)
+        found = trial(min(KILLS_PER_RUN, given.times - killed), span, rng)
         killed += int(found["killed"])  # type: ignore[call-overload]
         wrong += found["faults"]  # type: ignore[operator]
-    print(json.dumps({"killed": killed, "faults": wrong}), file=sys.__stdout__)
+        stages.update(found["stages"])  # type: ignore[arg-type]
+    told = {"killed": killed, "faults": wrong, "stages": dict(stages)}
+    print(json.dumps(told), file=sys.__stdout__)
 
 
 if __name__ == "__main__":

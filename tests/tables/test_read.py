@@ -168,6 +168,19 @@ def test_parquet_holds_the_same_table(tmp_path: Path, layout: Columns) -> None:
         read_pool(put(tmp_path / "y.parquet", b"nonsense"), Reading())
 
 
+@pytest.mark.needs("pandas")
+def test_a_time_beyond_time_is_missing_in_its_own_record(tmp_path: Path, layout: Columns) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    when = pa.array([0, 2**62, 5], pa.timestamp("us"))
+    texts = pa.array(["f", "m", "f"])
+    table = pa.table({"age": when, "sex": texts, "ill": pa.array(["no", "yes", "no"])})
+    pq.write_table(table, tmp_path / "x.parquet")
+    found = read_private(tmp_path / "x.parquet", layout, Reading(), label="ill")
+    assert found.y == ["no", "yes", "no"] and found.X["age"].isna().all()
+
+
 def test_libsvm_rows_take_the_width_of_the_pool(tmp_path: Path) -> None:
     pool = read_pool(put(tmp_path / "p.svm", "0 1:1 3:0.5\n1 2:1 # note\n"), Reading())
     assert pool.layout == Width(3) and pool.points.toarray().tolist()[0] == [1, 0, 0.5]

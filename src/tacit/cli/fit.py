@@ -63,13 +63,15 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     """
     from tacit._files import replace_file
     from tacit.cli.amounts import left, words
-    from tacit.cli.outputs import check_output, label_rows
+    from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.running import run
     from tacit.persistence import save_student
 
     asked = Asked(**options)
-    for name, path in (("--out", out), ("--report", report), ("--labels", labels)):
-        check_output(path, option=name)
+    check_outputs(
+        {"--out": out, "--report": report, "--labels": labels},
+        [asked.private, asked.public, asked.check],
+    )
 
     def write(clf: Any, told: Any, account: Any, resumed: bool) -> None:
         if labels is not None:

@@ -40,15 +40,14 @@ def label(out: Path, **options: Any) -> None:
     """
     from tacit._files import replace_file
     from tacit.cli.amounts import left, words
-    from tacit.cli.outputs import check_output, label_rows
+    from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.running import run
 
     asked = Asked(**options)
     if asked.n_queries == "auto":
-        asked = replace(asked, n_queries=10_000)
+        asked = replace(asked, n_queries="all")
     beside = out.with_name(out.name + ".report.json")
-    check_output(out, option="--out")
-    check_output(beside, option="--out")
+    check_outputs({"--out": out, "the report beside --out": beside}, [asked.private, asked.public])
 
     def write(clf: Any, report: Any, account: Any, resumed: bool) -> None:
         report.save_json(beside)

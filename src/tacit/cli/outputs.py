@@ -5,29 +5,49 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tacit.errors import InvalidArgument
 
 
-def check_output(path: Path | None, *, option: str) -> None:
-    """Refuse, before anything is spent, a file that could not be written afterwards."""
-    if path is None:
-        return
+def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | None] = ()) -> None:
+    """Refuse, before anything is spent, files that could not be written afterwards.
+
+    Parameters
+    ----------
+    outputs : mapping of option to path
+    inputs : sequence of paths
+        Files that are read: none of them may be replaced by a result.
+    """
+    taken = [path for path in inputs if path is not None]
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        try:
+            _check(option, path, taken)
+        except (OSError, ValueError) as error:
+            if isinstance(error, InvalidArgument):
+                raise
+            raise InvalidArgument(f"{option}: {str(path)!r} cannot be written.") from None
+        taken.append(path)
+
+
+def _check(option: str, path: Path, taken: Sequence[Path]) -> None:
+    folder = path.parent
+    if not folder.is_dir():
+        raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
+    if path.exists() and not path.is_file():
+        raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
+    if any(os.path.realpath(path) == os.path.realpath(other) for other in taken):
+        raise InvalidArgument(f"{option}: {str(path)!r} is needed for something else already.")
     try:
-        folder = path.parent
-        if not folder.is_dir():
-            raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
-        if path.exists() and not path.is_file():
-            raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise InvalidArgument(f"{option}: the folder {str(folder)!r} is not writable.")
-    except (OSError, ValueError) as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        raise InvalidArgument(f"{option}: {str(path)!r} cannot be a file.") from None
+        # Tried, not asked: what may be written is decided by more than permissions.
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError:
+        raise InvalidArgument(f"{option}: the folder {str(folder)!r} is not writable.") from None
 
 
 def csv_bytes(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:

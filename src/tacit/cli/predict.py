@@ -47,12 +47,12 @@ def predict(
     Example: tacit predict model.tacit new.csv --out predicted.csv --proba
     """
     from tacit._files import replace_file
-    from tacit.cli.outputs import check_output, csv_bytes
+    from tacit.cli.outputs import check_outputs, csv_bytes
     from tacit.errors import InvalidArgument
     from tacit.persistence import load_student
     from tacit.tables import Reading, read_points
 
-    check_output(out, option="--out")
+    check_outputs({"--out": out}, [model, points])
     loaded = load_student(model, trusted=trust)
     reading = Reading(file_format, encoding, delimiter, columns)
     table = read_points(points, _layout(loaded), reading)

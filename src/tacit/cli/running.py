@@ -18,7 +18,7 @@ from tacit._resolve import resolve
 from tacit.cli.amounts import left, promised, words
 from tacit.cli.run_options import Asked
 from tacit.datasets.form import PointForm
-from tacit.datasets.records import PublicPool
+from tacit.datasets.records import PublicPool, n_rows
 from tacit.errors import BudgetExceeded, InvalidArgument, TacitError
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import SecureNoise
@@ -28,6 +28,7 @@ from tacit.report import RunReport
 from tacit.tables import Pool, Reading, read_labelled, read_pool, read_private
 from tacit.tables.layout import Columns
 from tacit.tables.source import opened
+from tacit.teachers.labels import ClassList
 
 INTERRUPTED = 130
 DEFECT = 70
@@ -89,6 +90,8 @@ def _pool(asked: Asked, reading: Reading) -> Pool:
 
 
 def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
+    ClassList(list(asked.classes))  # refused now, if they are
+    everything = asked.n_queries == "all"
     return ProjectClassifier(
         learner_for(asked.learner, dict(asked.param), pool.layout),
         epsilon=asked.epsilon,
@@ -98,7 +101,7 @@ def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier
         mechanism=asked.mechanism,
         release=asked.release,
         n_teachers=asked.n_teachers,
-        n_queries=asked.n_queries,
+        n_queries=n_rows(pool.points) if everything else asked.n_queries,
         query=None if asked.query == "none" else asked.query,
         n_rounds=asked.n_rounds,
         ledger=project.ledger(asked.dataset),

@@ -113,9 +113,27 @@ def _parquet_cells(path: Path, wanted: Sequence[str]) -> Cells:
 
     try:
         table = _parquet(path).read(columns=list(wanted))
-        # One value at a time: a column of a data frame would change type over one missing cell.
-        return {name: table.column(name).to_pylist() for name in wanted}
+        return {name: _values(table.column(name)) for name in wanted}
     except (ArrowException, OSError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(f"The file {str(path)!r} is damaged.") from None
+
+
+def _values(column: Any) -> list[Any]:
+    """Return one value after the other: a data frame would change type over one missing cell.
+
+    Some values have no counterpart in Python, such as times beyond the year 9999: they are missing,
+    in their own record alone.
+    """
+    try:
+        return list(column.to_pylist())
+    except Exception:
+        return [_value(cell) for cell in column]
+
+
+def _value(cell: Any) -> Any:
+    try:
+        return cell.as_py()
+    except Exception:
+        return None
