@@ -175,13 +175,46 @@ def test_mistakes_equal_those_of_the_listed_representatives(name):
 @pytest.mark.parametrize("name", CLASSES)
 def test_minimise_has_the_fewest_mistakes_of_all_behaviours(name):
     hypotheses = CLASSES[name]
-    for seed in range(8):
-        X = draw_points(hypotheses, seed, 6, 5)
+    for seed, levels in product(range(8), (2, 5)):
+        X = draw_points(hypotheses, seed, 6, levels)
         y = np.random.default_rng(seed).integers(2, size=6)
         best = hypotheses.minimise(X, y)
         assert (hypotheses.predict(best.hypothesis, X) != y).sum() == best.mistakes
         fewest = min((np.array(row) != y).sum() for row in every_behaviour(hypotheses, X))
         assert best.mistakes == fewest
+
+
+def test_no_interval_is_better_than_one_that_holds_more_zeros_than_ones():
+    best = Intervals().minimise([1, 1, 1], [1, 0, 0])
+    assert best.mistakes == 1
+    assert Intervals().predict(best.hypothesis, [1]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("both_directions", "columns"),
+    [
+        (False, [[0]]),
+        (False, [[0, 1], [1, 0]]),
+        (False, [[0, 1, 2], [1, 2, 0], [2, 0, 1]]),
+        (True, [[0, 1]]),
+        (True, [[0, 1, 2], [1, 0, 2]]),
+        (True, [[0, 1, 2, 3], [2, 0, 3, 1], [0, 2, 3, 1]]),
+    ],
+)
+def test_the_vc_dimension_of_stumps_is_reached(both_directions, columns):
+    points = np.array(columns, dtype=float).T
+    hypotheses = Stumps(n_features=len(columns), both_directions=both_directions)
+    assert hypotheses.vc_dimension == len(points)
+    assert hypotheses.count_dichotomies(points) == 2 ** len(points)
+
+
+def test_stumps_on_features_that_sort_alike_are_listed_once_without_looking_at_labels(monkeypatch):
+    """Each of 10 features sorts the points alike or the other way round."""
+    monkeypatch.setattr(Stumps, "label", None)
+    x = np.random.default_rng(0).normal(size=5000)
+    cover = Stumps(n_features=10)._cover(np.outer(x, [1, -1, 2, -2, 3, -3, 4, -4, 5, -5]))
+    assert len(cover) == 10_000
+    assert not cover[:, 0].any(), "the earliest feature stands for the others"
 
 
 @pytest.mark.parametrize("name", CLASSES)

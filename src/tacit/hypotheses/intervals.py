@@ -71,7 +71,10 @@ class Intervals(HypothesisClass):
         lowest = np.minimum.accumulate(before)
         right = int(np.argmax(upto - lowest))
         left = int(np.argmin(before[: right + 1]))
-        return Minimum(np.array([ends[left], ends[right]]), ones - int(upto[right] - before[left]))
+        gain = int(upto[right] - before[left])
+        if gain < 0:  # every one shares its point with more zeros
+            return Minimum(EMPTY, ones)
+        return Minimum(np.array([ends[left], ends[right]]), ones - gain)
 
     def mistake_counts(self, cover: Any, X: Any, y: Any) -> MistakeCounts:
         ends = np.unique(as_points(cover, 1)[:, 0])

@@ -48,11 +48,13 @@ class Stumps(HypothesisClass):
 
     @property
     def vc_dimension(self) -> int:
-        """The largest n whose labelings, but for constants, do not outnumber what cuts can do.
+        """The largest n with C(n, n // 2) <= d, or 2 d with both directions; at least 1. Exact.
 
         Each feature sorts n shattered points in one order, whose cuts of size k are 1 set going up
         (2 with both directions: its first k and its last k). Sets of size k number C(n, k), so
-        d features need C(n, k) <= d, or 2 d, for every k between 1 and n - 1: a known upper bound.
+        d features need C(n, k) <= d, or 2 d, for every k between 1 and n - 1. So many suffice:
+        the sets of n points are the union of C(n, n // 2) chains, each part of one order's cuts;
+        with both directions by Gey (2018) and Leboeuf, LeBlanc and Marchand (2020).
         """
         most = self.n_features * (2 if self.both_directions else 1)
         n = 1
@@ -110,13 +112,14 @@ class Stumps(HypothesisClass):
     def _alike(self, table: FloatArray, stands_for: IndexArray, points: FloatArray) -> bool:
         """Return whether every stump behaves as the one that stands for it: sums can collide."""
         replaced = np.flatnonzero(stands_for != np.arange(len(table)))
-        rows = max(1, BLOCK_CELLS // max(1, len(points)))
+        features = table[:, 0].astype(np.intp)
+        pairs = features[replaced] * self.n_features + features[stands_for[replaced]]
+        by_pair = np.argsort(pairs, kind="stable")
+        ends = np.flatnonzero(np.diff(pairs[by_pair])) + 1
         return all(
-            np.array_equal(self.label(table[some], points), self.label(table[other], points))
-            for some, other in (
-                (replaced[at : at + rows], stands_for[replaced[at : at + rows]])
-                for at in range(0, len(replaced), rows)
-            )
+            _same_cuts(table[some], table[stands_for[some]], points)
+            for some in np.split(replaced[by_pair], ends)
+            if len(some)
         )
 
     def _told_apart(self, table: FloatArray, points: FloatArray) -> IndexArray:
@@ -129,6 +132,25 @@ class Stumps(HypothesisClass):
         ]
         found: IndexArray = np.concatenate(parts)
         return found
+
+
+def _same_cuts(some: FloatArray, others: FloatArray, points: FloatArray) -> bool:
+    """Return whether stumps on one feature label points as as many stumps on another feature do.
+
+    With points sorted by the first feature, those below a cut of it are the first m. They are those
+    below a cut of the second feature if m are below it, and the largest of the first m is; they are
+    those not below it if so many are not, and the smallest of the first m is not.
+    """
+    first, second = (points[:, int(stumps[0, 0])] for stumps in (some, others))
+    order = np.argsort(first, kind="stable")
+    m = np.searchsorted(first[order], some[:, 1])
+    cut, below = others[:, 1], np.searchsorted(np.sort(second), others[:, 1])
+    along = second[order]
+    largest = np.append(-np.inf, np.maximum.accumulate(along))[m]
+    smallest = np.append(np.inf, np.minimum.accumulate(along))[m]
+    same = (below == m) & (largest < cut)
+    turned = (len(points) - below == m) & (smallest >= cut)
+    return bool(np.where(some[:, 2] == others[:, 2], same, turned).all())
 
 
 def _words(n_points: int) -> _Words:

@@ -191,12 +191,16 @@ def check_one_record_moves_one(subject: Subject) -> None:
 def check_minimise(subject: Subject) -> None:
     """The minimiser makes the mistakes it says, and no representative makes fewer."""
     for seed in SEEDS:
-        X = subject.points(6, seed)
-        y = np.random.default_rng(seed).integers(2, size=6)
-        best = subject.hypotheses.minimise(X, y)
-        made = int((subject.hypotheses.predict(best.hypothesis, X) != y).sum())
-        assert made == best.mistakes, "the minimiser makes other mistakes than it says"
-        assert best.mistakes == subject.mistakes(X, X, y).min(), "it is no minimiser"
+        points = subject.points(6, seed)
+        labels = np.random.default_rng(seed).integers(2, size=6)
+        none = np.zeros(6, dtype=labels.dtype)
+        # Once as they are, once where every 1 shares its point with more zeros.
+        for copies, y in ((1, labels), (3, np.concatenate([labels, none, none]))):
+            X = np.tile(points, (copies, 1))
+            best = subject.hypotheses.minimise(X, y)
+            made = int((subject.hypotheses.predict(best.hypothesis, X) != y).sum())
+            assert made == best.mistakes, "the minimiser makes other mistakes than it says"
+            assert best.mistakes == subject.mistakes(X, X, y).min(), "it is no minimiser"
 
 
 def check_any_values(subject: Subject) -> None:
