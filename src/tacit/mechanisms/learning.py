@@ -23,6 +23,7 @@ from tacit.hypotheses.candidates import Candidates
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import BoolArray, FloatArray, as_labels, as_points
 from tacit.mechanisms.base import Mechanism
+from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.privacy import sampling
 from tacit.privacy.amplification import relabelled, resampled, subsampled
@@ -261,17 +262,9 @@ class RelabelledLearning(LearningMechanism):
         return worst_of(cases)
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
-        # Raised here, not inside: the frames of an error hold local variables, and those of
-        # relabelling must not travel with it.
-        found = self._draw(records, noise)
-        if found is None:
-            raise PrivateValueError(
-                "The base learner failed on relabelled records. Why is private: run it on records "
-                "that are not, to find out."
-            )
-        return found
+        return hidden(lambda: self._draw(records, noise), doing="Learning from relabelled records")
 
-    def _draw(self, records: PartlyLabelled, noise: NoiseSource) -> Hypothesis | None:
+    def _draw(self, records: PartlyLabelled, noise: NoiseSource) -> Hypothesis:
         kept_labelled, kept_taken = self._sizes
         S = _some(self.labelled, kept_labelled, noise)
         T = _some(self.taken, kept_taken, noise)
@@ -279,12 +272,9 @@ class RelabelledLearning(LearningMechanism):
         counts = self.relabel_by.mistake_counts(points, records.X[S], records.y[S])
         chosen = select_hypothesis(counts, epsilon=self.selection_epsilon, noise=noise)
         labels = self.relabel_by.label(np.atleast_2d(chosen.hypothesis), points)[0]
-        try:
-            return self.base.draw(
-                PartlyLabelled(points, labels, records.pool[self.taken :]), noise=noise
-            )
-        except Exception:
-            return None
+        return self.base.draw(
+            PartlyLabelled(points, labels, records.pool[self.taken :]), noise=noise
+        )
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import BoolArray, FloatArray, IntArray
 from tacit.mechanisms.base import Mechanism, label_answer
+from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.privacy import sampling, selection
 from tacit.privacy.answer import Answer
@@ -115,7 +116,10 @@ class PredictionMechanism(Mechanism):
         ]
 
     def _flipped(self, X: FloatArray, y: BoolArray, point: FloatArray, noise: NoiseSource) -> int:
-        label = self._label(X, y, point[None, :], noise)
+        label = hidden(
+            lambda: self._label(X, y, point[None, :], noise),
+            doing="Drawing the label of a question",
+        )
         # Drawn also when the chance is 0, so that timing does not tell settings apart.
         return label ^ int(sampling.coin(self.flip, noise=noise))
 
@@ -193,8 +197,9 @@ class RelabelledPrediction(PredictionMechanism):
         b: epsilon of the teachers' exponential vote.
     teachers : int
     eta, net_failure : float
-        A subset of this size, less one, is an eta-net of the others but with this probability: see
-        ``tacit.privacy.prediction.net_failure``.
+        A subset of this size, less one, is an eta-net of the others but with this probability,
+        whatever the records are. The price rests on it: take it from
+        ``tacit.privacy.prediction.net_failure``, as ``AgnosticPredictor`` does.
     flip : float, default 0
         With a flip the price is pure; without one it has a delta.
     answers : int, default 1
@@ -214,7 +219,7 @@ class RelabelledPrediction(PredictionMechanism):
     >>> from tacit.hypotheses import Thresholds
     >>> rule = RelabelledPrediction(
     ...     Thresholds(), 200_000, 2_000, loss_rate=2e-4, vote_epsilon=2e-4, teachers=10_000,
-    ...     eta=0.0184, net_failure=1e-6, flip=0.01,
+    ...     eta=0.019, net_failure=1e-6, flip=0.01,
     ... )
     >>> round(rule.epsilon(delta=0.0), 2)
     0.3

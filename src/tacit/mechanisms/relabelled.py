@@ -18,6 +18,7 @@ from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import BoolArray, FloatArray, as_points
 from tacit.mechanisms.base import Mechanism
 from tacit.mechanisms.counts import VoteCounts
+from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
 from tacit.mechanisms.sparse_vector import SparseRun, SparseVote
@@ -114,7 +115,10 @@ class RelabelledVote(Mechanism):
             raise InvalidArgument(
                 f"`X` must have the {self.records} records that were planned for, got {len(X)}."
             )
-        teachers = relabelled_teachers(self, X, y, noise=noise)
+        teachers = hidden(
+            lambda: relabelled_teachers(self, X, y, noise=noise),
+            doing="Training teachers on relabelled records",
+        )
         return RelabelledVoteRun(self, teachers, self.vote.start(noise=noise))
 
 

@@ -1,0 +1,32 @@
+"""Run what must not show its local variables, not even through an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from tacit.errors import PrivateValueError
+
+Found = TypeVar("Found")
+
+
+def hidden(run: Callable[[], Found], *, doing: str) -> Found:
+    """Return what ``run`` returns; replace any error by one that says and holds nothing of it.
+
+    The frames of an error hold the local variables of what raised it, such as a relabelling
+    hypothesis. So the new error is raised after those frames are gone, without a context.
+
+    Examples
+    --------
+    >>> hidden(lambda: 1 / 0, doing="Dividing")
+    Traceback (most recent call last):
+        ...
+    tacit.errors.PrivateValueError: Dividing failed. Why is private: run it on records that ...
+    """
+    try:
+        return run()
+    except Exception:
+        pass  # a new error is raised below, where nothing of this one is left
+    raise PrivateValueError(
+        f"{doing} failed. Why is private: run it on records that are not, to find out."
+    )
