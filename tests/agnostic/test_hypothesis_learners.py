@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import pickle
 import struct
@@ -237,6 +238,21 @@ def test_an_error_of_the_base_learner_shows_no_record():
     assert "7.75" not in str(caught.value) and caught.value.__context__ is None
 
 
+class FailsToLabel(Thresholds):
+    """Selects a hypothesis, and fails when it is to label records."""
+
+    def label(self, hypotheses, points):
+        raise ValueError(f"cannot label by {hypotheses.tolist()}")
+
+
+def test_an_error_of_the_relabelling_class_shows_no_hypothesis():
+    with pytest.raises(PrivateValueError) as caught:
+        LabelBoost(FailsToLabel(), BASE).fit([0.125, 7.75, 3.5], [0, 1, -1])
+    assert "7.75" not in str(caught.value) and caught.value.__context__ is None
+    names = {n for frame in inspect.getinnerframes(caught.tb) for n in frame.frame.f_locals}
+    assert not names & {"chosen", "counts", "labels"}
+
+
 @pytest.mark.parametrize("name", ["boost", "iterated", "generic"])
 def test_no_value_of_a_private_record_stops_a_fit(name):
     values = x[:2000].astype(float)
@@ -306,6 +322,10 @@ def test_labels_for_the_papers_boost_are_the_fewest_that_satisfy_its_claim():
 # ---- bad input ------------------------------------------------------------------------------
 
 
+def fit_semi_private(X, y, *, epsilon=1.0):
+    return SemiPrivateLearner(Thresholds(), epsilon=epsilon).fit(X, y, X_public=[1.0, 2.0])
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
@@ -313,6 +333,11 @@ def test_labels_for_the_papers_boost_are_the_fewest_that_satisfy_its_claim():
         (lambda: LabelBoost(Thresholds(), None).fit(x, FEW), "`base`"),
         (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW[:5]), "`y` must hold one entry"),
         (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW * 0 - 1), "`y` must hold at least one"),
+        (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW.astype(str)), "`y` must hold numbers"),
+        (lambda: fit_semi_private(x, TRUTH.astype(str)), "`y` must hold numbers"),
+        (lambda: fit_semi_private(x[:0], TRUTH[:0]), "`X` must hold at least one"),
+        (lambda: fit_semi_private(x, TRUTH, epsilon=0), "`epsilon`"),
+        (lambda: GenericLearner(Thresholds(), HALVES, epsilon=-1).fit(x, FEW), "`epsilon`"),
         (lambda: LabelBoost(Thresholds(), BASE, relabel=10**6).fit(x, FEW), "`relabel`"),
         (lambda: LabelBoost(Thresholds(), BASE, constants="best").fit(x, FEW), "`constants`"),
         (

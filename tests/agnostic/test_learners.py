@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import pickle
 import re
 from dataclasses import replace
@@ -122,6 +123,29 @@ def test_test_noise_is_refused_by_an_honest_ledger(learner):
         found.open(
             MemoryLedger(Budget(9.0, 1e-3), allow_insecure=False), noise=SeededNoise(0), key="test"
         )
+
+
+class FailsToLabel(Thresholds):
+    """Fails on what was drawn for the records."""
+
+    def label(self, hypotheses, points):
+        raise ValueError(f"cannot label by {hypotheses.tolist()}")
+
+
+@pytest.mark.parametrize("learner", [LEARNERS[0], LEARNERS[2], LEARNERS[3]], ids=type)
+def test_an_error_of_the_class_shows_nothing_drawn(learner):
+    failing = clone(learner).set_params(hypotheses=FailsToLabel()).fit(X, Y)
+    with pytest.raises(PrivateValueError) as caught:
+        failing.ask([0.3])
+    assert caught.value.__context__ is None
+    names = {n for frame in inspect.getinnerframes(caught.tb) for n in frame.frame.f_locals}
+    assert not names & {"chosen", "counts", "drawn", "selected", "relabelled"}
+
+
+@every_learner
+def test_labels_must_be_numbers(learner):
+    with pytest.raises(InvalidArgument, match="`y` must hold numbers"):
+        clone(learner).fit(X, np.where(Y == 1, "yes", "no"))
 
 
 @every_learner

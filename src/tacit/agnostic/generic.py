@@ -97,6 +97,7 @@ class GenericLearner(HypothesisLearner):
         """Return the mechanism for so many labelled and unlabelled records."""
         _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
         _validate.instance(Sanitizer, sanitizer=self.sanitizer)
+        _validate.positive(epsilon=self.epsilon)
         if unlabelled < 1:
             raise InvalidArgument("`y` must mark at least one record as unlabelled (-1), got none.")
         if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":

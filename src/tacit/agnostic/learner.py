@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from tacit.agnostic.asking import ASSUMPTIONS, check_noise
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
-from tacit.hypotheses.points import as_points
+from tacit.hypotheses.points import as_points, check_label_kind
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
@@ -147,6 +147,7 @@ def read_partly(hypotheses: HypothesisClass, X: Any, y: Any) -> PartlyLabelled:
             f"`y` must hold one entry for each of {len(points)} records, {UNLABELLED} for those "
             f"without a label, got shape {labels.shape}."
         )
+    check_label_kind(labels)
     without = np.asarray(labels == UNLABELLED, dtype=np.bool_)
     if without.all():
         raise InvalidArgument("`y` must hold at least one label, 0 or 1, got none.")

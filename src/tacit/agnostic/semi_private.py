@@ -9,6 +9,7 @@ from tacit import _validate
 from tacit.agnostic import sizes
 from tacit.agnostic.learner import HypothesisLearner
 from tacit.agnostic.stable import CONSTANTS
+from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.candidates import Candidates, PublicCover
 from tacit.hypotheses.growth import growth_bound
@@ -117,8 +118,11 @@ class SemiPrivateLearner(HypothesisLearner):
             Public points of the same kind.
         """
         _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
+        _validate.positive(epsilon=self.epsilon)
         cover = PublicCover(self.hypotheses, X_public)
         records = PartlyLabelled.read(self.hypotheses.n_features, X, y)
+        if not len(records.X):
+            raise InvalidArgument("`X` must hold at least one record, got none.")
         mechanism = SelectionLearning(cover, self.epsilon, len(records.X))
         if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":
             self._check_sizes(len(records.X), len(cover.points))

@@ -189,7 +189,7 @@ class UniversalOracle(AskedLearner):
         if not isinstance(opened, UniversalAnswers) or opened.released is None:
             raise PrivateValueError(
                 "No hypothesis has been released yet: it is learnt with the first question after "
-                f"{self.n_first} different ones."
+                f"{self.n_first_} different ones."
             )
         return opened.released
 

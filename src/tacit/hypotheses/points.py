@@ -62,5 +62,12 @@ def as_labels(y: Any, n_points: int) -> BoolArray:
         raise InvalidArgument(
             f"`y` must hold one label for each of {n_points} points, got shape {labels.shape}."
         )
+    check_label_kind(labels)
     found: BoolArray = np.asarray(labels == 1, dtype=np.bool_)
     return found
+
+
+def check_label_kind(labels: NDArray[Any]) -> None:
+    """Refuse labels that are no numbers: names of classes would all count as 0."""
+    if labels.dtype.kind not in "biuf":
+        raise InvalidArgument(f"`y` must hold numbers, 0 or 1, got {labels.dtype}.")
