@@ -222,7 +222,7 @@ class RelabelledPrediction(PredictionMechanism):
     ...     eta=0.019, net_failure=1e-6, flip=0.01,
     ... )
     >>> round(rule.epsilon(delta=0.0), 2)
-    0.3
+    0.32
     """
 
     name: ClassVar[str] = "RelabelledPrediction"

@@ -252,7 +252,7 @@ def agnostic_prediction(
     ...     loss_rate=2e-4, vote_epsilon=2e-4, teachers=10_000, subset=2_000, records=200_000,
     ...     eta=0.019, failure=1e-6,
     ... )
-    Budget(epsilon=0.303..., delta=1e-08)
+    Budget(epsilon=0.323..., delta=1e-08)
     """
     loss_rate = _validate.positive(loss_rate=loss_rate)
     vote_epsilon = _validate.positive(vote_epsilon=vote_epsilon)
