@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tacit.errors import InvalidArgument, LedgerUnavailable
+from tacit.privacy.answer import Answer, Output
 from tacit.privacy.noise import SecureNoise
 from tacit.service.access import Access
+from tacit.service.activity import Activity
 from tacit.service.keys import make_key, matches, split_key
 
 
@@ -23,6 +27,14 @@ def test_the_first_key_is_given_once(access: Access) -> None:
     assert first is not None and access.first_admin() is None
     holder = access.holder(first.text)
     assert holder is not None and holder.is_admin and holder.name == "admin"
+
+
+def test_an_analyst_who_came_first_does_not_keep_the_administrator_out(access: Access) -> None:
+    access.create("ann")
+    first = access.first_admin()
+    assert first is not None and access.first_admin() is None
+    access.revoke(first.id)
+    assert access.first_admin() is None
 
 
 def test_no_secret_is_kept(access: Access, tmp_path: Path) -> None:
@@ -73,6 +85,44 @@ def test_activity_adds_up_over_workers(access: Access) -> None:
     access.add_activity({(10, "ann"): (3, 0), (10, "bob"): (0, 4)})
     assert access.activity(0) == [(10, 5, 5), (11, 1, 0)]
     assert access.activity(11) == [(11, 1, 0)]
+
+
+@pytest.mark.needs("postgres")
+def test_workers_that_count_at_the_same_moment_lose_nothing(postgres_url: str) -> None:
+    workers = [Access(postgres_url) for _ in range(4)]
+    hours = range(40)
+
+    def count(worker: Access, order: int) -> None:
+        for hour in hours:
+            analysts = ["ann", "bob"][::order]
+            worker.add_activity({(hour, analyst): (1, 2) for analyst in analysts})
+
+    with ThreadPoolExecutor(4) as pool:
+        done = [pool.submit(count, one, 1 if at % 2 else -1) for at, one in enumerate(workers)]
+        for one in done:
+            one.result()
+    assert workers[0].activity(0) == [(hour, 8, 16) for hour in hours]
+    for one in workers:
+        one.close()
+
+
+def test_what_could_not_be_written_down_is_written_down_later(
+    access: Access, tmp_path: Path
+) -> None:
+    def rename(old: str, new: str) -> None:
+        db = sqlite3.connect(tmp_path / "access.sqlite")
+        db.execute(f"ALTER TABLE {old} RENAME TO {new}")
+        db.close()
+
+    activity = Activity(access)
+    activity.add("ann", [Answer(Output.LABEL, label, 1.0, 0.0, (), True) for label in ((1,), None)])
+    rename("tacit_activity", "away")
+    with pytest.raises(LedgerUnavailable):
+        activity.write_down()
+    rename("away", "tacit_activity")
+    activity.write_down()
+    activity.write_down()
+    assert activity.last_hours(1) == [(0, 1, 1)]
 
 
 def test_the_secret_of_sessions_is_shared(access: Access, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import sqlite3
 from typing import Any
 
 import pytest
@@ -168,6 +169,8 @@ def test_the_media_type_must_be_json(run: Any) -> None:
     headers = {"Authorization": f"Bearer {running.key}", "Content-Type": "text/plain"}
     response = running.client.post("/v1/answers", content=b"{}", headers=headers)
     assert is_problem(response, problems.WRONG_TYPE)
+    said = running.ask(CLEAR, **{"Content-Type": "Application/JSON; charset=utf-8"})
+    assert said.status_code == 200  # names of media types know no capitals
 
 
 def test_without_a_good_key_nobody_gets_in(run: Any) -> None:
@@ -238,6 +241,17 @@ def test_a_ledger_that_cannot_be_used_is_503(run: Any, monkeypatch: pytest.Monke
     assert running.client.get("/healthz").json() == {"status": "alive"}
 
 
+def test_while_keys_cannot_be_looked_up_it_is_503(run: Any) -> None:
+    running = run()
+    with sqlite3.connect(running.service.settings.access) as db:
+        db.execute("ALTER TABLE tacit_api_key RENAME TO gone")
+    db.close()
+    given = {"Authorization": f"Bearer {running.key}"}
+    for response in (running.ask(CLEAR), running.client.get("/v1/budget", headers=given)):
+        assert is_problem(response, problems.UNAVAILABLE) and "retry-after" in response.headers
+    assert running.used() == 0
+
+
 def test_a_mistake_of_ours_is_500_without_a_trace(
     run: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -280,6 +294,24 @@ def test_metrics_hold_public_totals_only(run: Any) -> None:
     assert 'tacit_charges{event="sparse-instance",kind="used"} 1.0' in text
     names = {line.split("{")[0].split(" ")[0] for line in text.splitlines() if line[0] != "#"}
     assert all(name.startswith("tacit_") for name in names)
+
+
+def test_metrics_do_not_time_a_single_answer(run: Any) -> None:
+    """The sum of a histogram is exact: two looks at it would give the time in between."""
+    running = run()
+
+    def total() -> float:
+        (line,) = (
+            line
+            for line in running.client.get("/metrics").text.splitlines()
+            if line.startswith('tacit_request_seconds_sum{route="/v1/answers"}')
+        )
+        return float(line.split()[-1])
+
+    running.ask(CLEAR)
+    before = total()
+    running.ask(TIE)
+    assert round(total() - before, 9) in (0.01, 0.05, 0.1, 0.5, 1.0, 5.0, 10.0)
 
 
 def test_every_response_has_the_headers_that_protect_it(run: Any) -> None:

@@ -90,6 +90,7 @@ def test_forged_cookies_and_forms_are_refused(run: Any) -> None:
     asked = {"token": token, "x0": "3", "x1": "2"}
     for headers in (
         {**SAME, "Origin": "http://evil.example"},
+        {**SAME, "Origin": "http://["},
         {**SAME, "Sec-Fetch-Site": "cross-site"},
     ):
         assert running.client.post("/ask", data=asked, headers=headers).status_code == 403

@@ -15,6 +15,7 @@ import httpx
 import pytest
 from click.testing import CliRunner
 
+from tacit import load_oracle
 from tacit.cli.main import BAD_INPUT, cli
 from tacit.service.serve import prepare
 from tacit.service.settings import Settings
@@ -88,6 +89,30 @@ def test_bad_arguments_end_in_one_line(directory: Any, tmp_path: Path) -> None:
         found = CliRunner().invoke(cli, arguments)
         assert found.exit_code == BAD_INPUT, found.output
         assert words in found.output and "Traceback" not in found.output
+
+
+def test_an_address_that_is_taken_is_told_in_words(directory: Any) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        found = CliRunner().invoke(cli, ["serve", str(directory()), "--port", port])
+    assert found.exit_code == BAD_INPUT and f"127.0.0.1:{port}" in found.output
+    assert "Listening" not in found.output
+
+
+def test_workers_log_as_they_are_told(directory: Any, served: Any) -> None:
+    with served(directory(), "--workers", "2", "--log-level", "error") as found:
+        _, logged = found.stop()
+    assert '"request"' not in logged and '"started"' not in logged
+
+
+def test_keys_are_not_made_where_the_service_does_not_look(directory: Any, tmp_path: Path) -> None:
+    folder = directory()
+    load_oracle(folder, ledger=tmp_path / "elsewhere.sqlite").close()
+    found = CliRunner().invoke(cli, ["keys", "create", str(folder), "ann"])
+    assert found.exit_code == BAD_INPUT and "--ledger" in found.output
+    assert not (folder / "access.sqlite").exists()
 
 
 def test_keys_from_the_command_line(directory: Any) -> None:

@@ -29,6 +29,7 @@ def keys() -> None:
 def _access(directory: str, ledger: str | None) -> Iterator[Any]:
     settings = settings_of(directory, ledger)
     service_module("serve").check_private(Path(settings.directory))
+    service_module("serve").check_keys_here(settings)
     found = service_module("access").Access(settings.access)
     try:
         yield found

@@ -114,9 +114,11 @@ def serve(
         grace=grace,
         secure_cookies=secure_cookies,
         trusted=trusted,
+        log_level=log_level,
     )
     made = service_module("serve").prepare(settings)
     if made is not None:
         click.echo(f"The administrator's key, shown this once: {made.text}")
+    service_module("serve").check_address(settings)
     click.echo(f"Listening on http://{host}:{port} with {workers} worker(s).", err=True)
-    service_module("serve").run(settings, log_level=log_level)
+    service_module("serve").run(settings)

@@ -134,18 +134,7 @@ def load_oracle(
         As for ``load_ensemble``.
     """
     folder, where = Path(directory), repr(str(directory))
-    with PrivateDirectory(folder) as opened:
-        names = opened.names()
-        if ORACLE not in names:
-            raise SavedFormatError(f"{where} was not saved by tacit as oracle: it has no {ORACLE}.")
-        sealed = envelope.read(opened.read(ORACLE), KIND, where=where)
-        envelope.reader_of(sealed, {1: dict}, where=where)
-        told = manifest.from_json(sealed.opened(where), where=where)
-        account = None
-        if ACCOUNT in names:
-            account = manifest.from_json(opened.read(ACCOUNT), where=where)["ledger"]
-        if LEDGER in names:
-            opened.check(LEDGER)
+    told, account = _told(folder, where)
     try:
         terms, vote = oracle_terms.from_dict(told["terms"])
         reader = _reader_from_dict(told["points"])
@@ -159,6 +148,30 @@ def load_oracle(
     source = VotingSource(ensemble, vote, ensemble.classes.labels, delta=terms.delta)
     oracle = PrivateOracle(epsilon=terms.budget.epsilon, delta=terms.budget.delta, ledger=kept)
     return oracle._open(terms, reader, source, kept, oracle._noise())
+
+
+def account_elsewhere(directory: Source) -> bool:
+    """Return whether a saved oracle has an account, and that is not in its directory."""
+    folder = Path(directory)
+    told, account = _told(folder, repr(str(directory)))
+    return bool(account or told.get("ledger")) and not (folder / LEDGER).exists()
+
+
+def _told(folder: Path, where: str) -> tuple[Mapping[str, Any], str | None]:
+    """Return what was saved, and which ledger was chosen since, if one was."""
+    with PrivateDirectory(folder) as opened:
+        names = opened.names()
+        if ORACLE not in names:
+            raise SavedFormatError(f"{where} was not saved by tacit as oracle: it has no {ORACLE}.")
+        sealed = envelope.read(opened.read(ORACLE), KIND, where=where)
+        envelope.reader_of(sealed, {1: dict}, where=where)
+        told = manifest.from_json(sealed.opened(where), where=where)
+        account = None
+        if ACCOUNT in names:
+            account = manifest.from_json(opened.read(ACCOUNT), where=where)["ledger"]
+        if LEDGER in names:
+            opened.check(LEDGER)
+    return told, account
 
 
 def _teachers(oracle: PrivateOracle) -> TeacherEnsemble:

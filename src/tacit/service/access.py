@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tacit import _validate
@@ -28,6 +29,7 @@ PERIODS = {"never": None, "hour": 3600, "day": 86_400, "week": 604_800, "month":
 """How often an allowance renews, in seconds; a month is thirty days."""
 
 ROLES = ("analyst", "admin")
+_INSERTS = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
 _REMEMBERED = 7 * 86_400
 
 _METADATA = sa.MetaData()
@@ -57,7 +59,7 @@ _REPEATS = sa.Table(
     sa.Column("analyst", sa.String(200), primary_key=True),
     sa.Column("name", sa.LargeBinary, primary_key=True),
     sa.Column("body", sa.LargeBinary, nullable=False),
-    sa.Column("created", sa.BigInteger, nullable=False),
+    sa.Column("created", sa.BigInteger, nullable=False, index=True),
 )
 _ACTIVITY = sa.Table(
     "tacit_activity",
@@ -136,6 +138,7 @@ class Access:
     ) -> None:
         self._noise, self.clock = noise or SecureNoise(), clock
         self._engine = _engine(where)
+        self._insert: Any = _INSERTS[self._engine.dialect.name]
         with self._errors():
             _METADATA.create_all(self._engine)
 
@@ -146,13 +149,14 @@ class Access:
     # ---- keys -------------------------------------------------------------------------------
 
     def first_admin(self) -> NewKey | None:
-        """Return a key for the first administrator, made now; None once there is any key."""
+        """Return a key for the first administrator, made now; None once there is one."""
         with self._errors(), self._engine.begin() as db:
-            if db.execute(sa.select(_KEYS.c.id).limit(1)).first() is not None:
+            admins = sa.select(_ANALYSTS.c.name).where(_ANALYSTS.c.role == "admin").limit(1)
+            if db.execute(admins).first() is not None:
                 return None
         try:
             return self.create("admin", role="admin")
-        except InvalidArgument:  # another process was first
+        except InvalidArgument:  # another process was first, or an analyst has the name
             return None
 
     def create(
@@ -301,20 +305,26 @@ class Access:
 
     def add_activity(self, counts: Mapping[tuple[int, str], tuple[int, int]]) -> None:
         """Add answers and refusals, by hour and analyst. Public: all of them were released."""
+        # In one order, so that workers never wait for each other in a circle.
+        rows = [
+            {"hour": hour, "analyst": analyst, "answered": answered, "refused": refused}
+            for (hour, analyst), (answered, refused) in sorted(counts.items())
+        ]
         with self._errors(), self._engine.begin() as db:
-            for (hour, analyst), (answered, refused) in counts.items():
-                where = (_ACTIVITY.c.hour == hour, _ACTIVITY.c.analyst == analyst)
-                changed = db.execute(
-                    _ACTIVITY.update()
-                    .where(*where)
-                    .values(
-                        answered=_ACTIVITY.c.answered + answered,
-                        refused=_ACTIVITY.c.refused + refused,
-                    )
-                )
-                if changed.rowcount == 0:
-                    row = {"hour": hour, "analyst": analyst}
-                    db.execute(_ACTIVITY.insert().values(**row, answered=answered, refused=refused))
+            for row in rows:
+                db.execute(self._added(row))
+
+    def _added(self, row: Mapping[str, object]) -> sa.Executable:
+        """Insert or add in one statement: several workers write at the same moment."""
+        made = self._insert(_ACTIVITY).values(**row)
+        found: sa.Executable = made.on_conflict_do_update(
+            index_elements=[_ACTIVITY.c.hour, _ACTIVITY.c.analyst],
+            set_={
+                "answered": _ACTIVITY.c.answered + made.excluded.answered,
+                "refused": _ACTIVITY.c.refused + made.excluded.refused,
+            },
+        )
+        return found
 
     def activity(self, since: int) -> list[tuple[int, int, int]]:
         """Return (hour, answers, refusals) of all analysts together, from an hour on."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections import defaultdict
 from collections.abc import Sequence
 
+from tacit.errors import LedgerUnavailable
 from tacit.privacy.answer import Answer
 from tacit.service.access import Access
 
@@ -14,20 +16,34 @@ class Activity:
 
     def __init__(self, access: Access) -> None:
         self._access = access
+        self._lock = threading.Lock()  # counted by the loop, written down by another thread
         self._counts: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
 
     def add(self, analyst: str, answers: Sequence[Answer]) -> None:
         """Count answers shown to an analyst."""
-        counts = self._counts[int(self._access.clock()) // 3600, analyst]
         refused = sum(answer.refused for answer in answers)
-        counts[0] += len(answers) - refused
-        counts[1] += refused
+        hour = int(self._access.clock()) // 3600
+        self._count((hour, analyst), len(answers) - refused, refused)
+
+    def _count(self, key: tuple[int, str], answered: int, refused: int) -> None:
+        with self._lock:
+            counts = self._counts[key]
+            counts[0] += answered
+            counts[1] += refused
 
     def write_down(self) -> None:
         """Add the counts to those of all workers."""
-        counts, self._counts = self._counts, defaultdict(lambda: [0, 0])
-        if counts:
+        with self._lock:
+            counts, self._counts = self._counts, defaultdict(lambda: [0, 0])
+        if not counts:
+            return
+        try:
             self._access.add_activity({key: (a, r) for key, (a, r) in counts.items()})
+        except LedgerUnavailable:
+            # Not written, so not forgotten: the next time may do better.
+            for key, (answered, refused) in counts.items():
+                self._count(key, answered, refused)
+            raise
 
     def last_hours(self, hours: int) -> list[tuple[int, int, int]]:
         """Return (hours ago, answers, refusals), oldest first, empty hours included."""

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from tacit import __version__
+from tacit.errors import LedgerError, TacitError
 from tacit.service import page, routes, schemas
 from tacit.service.problems import (
     ALLOWANCE_SPENT,
@@ -37,6 +38,7 @@ from tacit.service.problems import (
     Kind,
     Problem,
     documented,
+    problem_of,
 )
 from tacit.service.shell import Shell
 from tacit.service.state import Service
@@ -118,6 +120,7 @@ def create_app(service: Service) -> ASGIApp:
         _add(app, route)
     page.add_pages(app)
     app.add_exception_handler(Problem, _told)
+    app.add_exception_handler(LedgerError, _told_by_library)
     app.add_exception_handler(HTTPException, _told_by_framework)
     app.add_exception_handler(RequestValidationError, _told_by_framework)
     app.add_exception_handler(Exception, _told_as_ours)
@@ -167,6 +170,12 @@ async def _told_by_framework(request: Request, error: Exception) -> Response:
     kind = {404: NOT_FOUND, 405: WRONG_METHOD}.get(status, MALFORMED)
     headers = error.headers if isinstance(error, HTTPException) else None
     return await _told(request, Problem(kind, headers=headers))
+
+
+async def _told_by_library(request: Request, error: Exception) -> Response:
+    """Answer while a database is away: keys and sessions are looked up there, too."""
+    assert isinstance(error, TacitError)
+    return await _told(request, problem_of(error))
 
 
 async def _told_as_ours(request: Request, error: Exception) -> Response:

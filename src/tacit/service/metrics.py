@@ -8,6 +8,7 @@ from tacit.oracle.private_oracle import PrivateOracle
 
 # Coarse on purpose: they are for overload, and nobody should time single answers with them.
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)
+_BEYOND = 10.0
 
 
 class Metrics:
@@ -23,7 +24,7 @@ class Metrics:
         )
         self._seconds = Histogram(
             "tacit_request_seconds",
-            "Time to serve a request, this worker.",
+            "Time to serve a request, rounded up to the next bound, this worker.",
             ("route",),
             buckets=_SECONDS,
             registry=self._registry,
@@ -47,7 +48,7 @@ class Metrics:
     def finished(self, route: str, status: int, seconds: float) -> None:
         """Count a request."""
         self._requests.labels(route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        self._seconds.labels(route).observe(_coarse(seconds))
 
     def text(self, oracle: PrivateOracle) -> bytes:
         """Return the metrics as Prometheus reads them."""
@@ -59,3 +60,14 @@ class Metrics:
             self._charges.labels(event.kind, "most").set(most)
         self._reserved.set(left.guarantee.epsilon)
         return bytes(generate_latest(self._registry))
+
+
+def _coarse(seconds: float) -> float:
+    """Return a bound above the time: what is observed is also summed, and sums can be subtracted.
+
+    Examples
+    --------
+    >>> _coarse(0.0123), _coarse(7.0)
+    (0.05, 10.0)
+    """
+    return next((bound for bound in _SECONDS if seconds <= bound), _BEYOND)

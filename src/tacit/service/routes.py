@@ -24,6 +24,7 @@ from tacit.service.problems import (
     Problem,
     problem_of,
 )
+from tacit.service.session import media_type
 from tacit.service.state import Service
 
 _LONGEST_NAME = 200
@@ -46,7 +47,7 @@ async def post_answers(request: Request) -> Response:
     """
     service = service_of(request)
     holder = await service.gate.holder(request)
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
+    if media_type(request) != "application/json":
         raise Problem(WRONG_TYPE)
     body = await request.body()
     asked = await _decoded(service, body)

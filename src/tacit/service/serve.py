@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,13 @@ from starlette.types import ASGIApp
 
 from tacit.errors import ExposedFiles, InvalidArgument
 from tacit.persistence.files import PrivateDirectory
-from tacit.persistence.oracle import load_oracle
+from tacit.persistence.oracle import account_elsewhere, load_oracle
 from tacit.service import logs
 from tacit.service.access import Access
 from tacit.service.app import create_app
 from tacit.service.keys import NewKey
 from tacit.service.logs import log
-from tacit.service.settings import Settings, hand_down, handed_down
+from tacit.service.settings import LEDGER_VARIABLE, Settings, hand_down, handed_down
 from tacit.service.state import Service
 
 
@@ -52,6 +53,36 @@ def check_private(directory: Path) -> None:
                 opened.check(name)
 
 
+def check_address(settings: Settings) -> None:
+    """Refuse an address where nobody can listen, while that can still be said in words."""
+    if settings.port == 0 and settings.workers > 1:
+        raise InvalidArgument("`port` must be given for several workers: they share one.")
+    where = f"{settings.host}:{settings.port}"
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            settings.host, settings.port, type=socket.SOCK_STREAM
+        )[0]
+        with socket.socket(family, kind) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            tried.bind(address)
+    except (OSError, UnicodeError) as error:
+        reason = getattr(error, "strerror", None) or "no such host"
+        raise InvalidArgument(
+            f"`host` and `port` must be an address to listen on, got {where}: {reason}. "
+            "Stop what listens there, or choose another --port."
+        ) from error
+
+
+def check_keys_here(settings: Settings) -> None:
+    """Refuse to keep keys beside an oracle whose account, and so whose keys, are elsewhere."""
+    if settings.ledger is None and account_elsewhere(settings.directory):
+        raise InvalidArgument(
+            f"`--ledger` must say where the account of {settings.directory!r} is, as for `tacit "
+            f"serve`: it is not in the directory, and keys are kept with it. {LEDGER_VARIABLE} "
+            "says it too."
+        )
+
+
 def open_service(settings: Settings) -> Service:
     """Load the oracle and everything around it, for this process."""
     oracle = load_oracle(settings.directory, ledger=settings.ledger, trusted=settings.trusted)
@@ -60,13 +91,14 @@ def open_service(settings: Settings) -> Service:
 
 def worker_app() -> ASGIApp:
     """Return the application of one worker process, from the settings its parent left."""
-    logs.set_up()
-    return create_app(open_service(handed_down()))
+    settings = handed_down()
+    logs.set_up(settings.log_level)
+    return create_app(open_service(settings))
 
 
-def run(settings: Settings, *, log_level: str = "info") -> None:
+def run(settings: Settings) -> None:
     """Serve until told to stop; requests that have begun get time to finish."""
-    logs.set_up(log_level)
+    logs.set_up(settings.log_level)
     common: dict[str, Any] = {
         "host": settings.host,
         "port": settings.port,
@@ -83,7 +115,5 @@ def run(settings: Settings, *, log_level: str = "info") -> None:
     if settings.workers == 1:
         uvicorn.Server(uvicorn.Config(create_app(open_service(settings)), **common)).run()
         return
-    if settings.port == 0:
-        raise InvalidArgument("`port` must be given for several workers: they share one.")
     hand_down(settings)
     uvicorn.run("tacit.service.serve:worker_app", factory=True, workers=settings.workers, **common)

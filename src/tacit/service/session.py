@@ -80,8 +80,7 @@ class Sessions:
 async def form_of(request: Request) -> dict[str, str]:
     """Return the fields of a form that this site sent."""
     _refuse_other_sites(request)
-    kind = request.headers.get("content-type", "").partition(";")[0].strip()
-    if kind != "application/x-www-form-urlencoded":
+    if media_type(request) != "application/x-www-form-urlencoded":
         raise Problem(WRONG_TYPE, "Forms are sent as application/x-www-form-urlencoded.")
     try:
         text = (await request.body()).decode()
@@ -90,11 +89,23 @@ async def form_of(request: Request) -> dict[str, str]:
         raise Problem(MALFORMED, "The form cannot be read.") from None
 
 
+def media_type(request: Request) -> str:
+    """Return what the body is said to be, in small letters and without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _refuse_other_sites(request: Request) -> None:
     told = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
     same = told in (None, "same-origin", "none")
     if origin is not None:
-        same = same and urlsplit(origin).netloc == request.headers.get("host", "")
+        same = same and _site(origin) == request.headers.get("host", "")
     if not same:
         raise Problem(FORBIDDEN, "Forms are taken from this site alone.")
+
+
+def _site(origin: str) -> str | None:
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # such as an address that is none: "http://["
+        return None

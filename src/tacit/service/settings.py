@@ -46,6 +46,7 @@ class Settings:
         TLS.
     trusted : tuple of str
         As for ``load_oracle``.
+    log_level : {"debug", "info", "warning", "error"}
     """
 
     directory: str
@@ -60,6 +61,7 @@ class Settings:
     grace: float = 30.0
     secure_cookies: bool = False
     trusted: tuple[str, ...] = ()
+    log_level: str = "info"
 
     def __post_init__(self) -> None:
         for name in ("workers", "largest_body", "largest_batch", "burst"):
