@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,7 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     from tacit.cli.amounts import left, words
     from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.running import run
+    from tacit.cli.spoken import spoken
     from tacit.persistence import save_student
 
     asked = Asked(**options)
@@ -72,12 +74,14 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
         {"--out": out, "--report": report, "--labels": labels},
         [asked.private, asked.public, asked.check],
     )
+    command = spoken(click.get_current_context())
 
     def write(clf: Any, told: Any, account: Any, resumed: bool) -> None:
         if labels is not None:
             replace_file(labels, label_rows(clf))
         if report is not None:
-            (told.save_html if report.suffix == ".html" else told.save_json)(report)
+            page = replace(told, command=command)
+            (page.save_html if report.suffix == ".html" else page.save_json)(report)
         save_student(clf, out)
         if asked.as_json:
             facts = {
