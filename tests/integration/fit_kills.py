@@ -26,6 +26,7 @@ from tacit.labeling import question_keys
 from tacit.persistence import load_student
 from tacit.privacy.ledger import open_ledger
 from tacit.privacy.ledger.protocol import PlanId
+from tacit.project import RunFolder
 from tacit.tables import Reading, read_pool
 
 KILLS_PER_RUN = 5
@@ -103,6 +104,17 @@ def wait_until_reserved(folder: Path, child: int) -> None:
     ) is None:  # fmt: skip
         time.sleep(0.002)
     ledger.close()
+
+
+def break_build() -> None:
+    """Let every attempt take a new name on the ledger: it pays again, and this must be noticed."""
+    sound = RunFolder._read
+
+    def forgetful(self: RunFolder) -> None:
+        sound(self)
+        self.key = f"attempt-{os.getpid()}"
+
+    RunFolder._read = forgetful  # type: ignore[method-assign]
 
 
 def stage(folder: Path) -> str:
@@ -195,7 +207,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--build", choices=["sound", "forgets-its-key"], default="sound")
     given = parser.parse_args()
+    if given.build != "sound":
+        break_build()
     rng = np.random.default_rng(given.seed)
     sys.stdout = sys.stderr  # what the commands print
     span = undisturbed(rng)
