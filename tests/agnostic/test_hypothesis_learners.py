@@ -24,7 +24,7 @@ from tacit.agnostic import (
 from tacit.agnostic.iter_label_boost import paper_schedule
 from tacit.agnostic.sizes import boosted_labels
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, PrivateValueError
-from tacit.hypotheses import IntegerThresholds, PublicCover, Rectangles, Thresholds
+from tacit.hypotheses import IntegerThresholds, PublicCover, Rectangles, Stumps, Thresholds
 from tacit.mechanisms import select_hypothesis
 from tacit.mechanisms.active_learning import ActiveLearning
 from tacit.mechanisms.learning import (
@@ -112,6 +112,16 @@ def test_released_hypotheses_come_back_from_a_file(tmp_path):
     assert first.hypothesis_.tolist() == again.hypothesis_.tolist()
 
 
+def test_a_key_does_not_give_back_a_hypothesis_of_another_class():
+    ledger, points = MemoryLedger(Budget(3.0)), np.random.default_rng(0).random((100, 5))
+    settings = {"epsilon": 1.0, "ledger": ledger, "key": "stump"}
+    public = {"X_public": points[:20]}
+    SemiPrivateLearner(Stumps(5), **settings).fit(points, points[:, 4] > 0.5, **public)
+    public = {"X_public": points[:20, :2]}
+    with pytest.raises(BudgetExceeded):
+        SemiPrivateLearner(Stumps(2), **settings).fit(points[:, :2], points[:, 0] > 0.5, **public)
+
+
 def test_labels_are_asked_for_once_and_while_the_ledger_is_free():
     ledger, asked = MemoryLedger(Budget(3.0)), []
 
@@ -151,6 +161,15 @@ def test_test_noise_is_marked_and_refused_by_an_honest_ledger():
     honest = MemoryLedger(Budget(2.0), allow_insecure=False)
     with pytest.raises(LedgerError):
         Predictable(Thresholds(), HALVES, ledger=honest).fit(x, FEW)
+
+
+def test_labels_are_asked_for_inside_a_base_that_needs_records_without():
+    base = GenericLearner(Thresholds(), HALVES, epsilon=1.0)
+    learner = SubsampledActiveLearner(base, labels=100, epsilon=0.5).fit(x, lambda a: TRUTH[a])
+    assert learner.guarantee_.epsilon <= 0.5
+    assert learner.mechanism_.base.unlabelled > 0
+    with pytest.raises(InvalidArgument, match=r"`X` must hold about \d+ records"):
+        SubsampledActiveLearner(base, labels=100, epsilon=0.5).fit(x[:100], lambda a: TRUTH[a])
 
 
 @pytest.mark.parametrize("name", NAMES)

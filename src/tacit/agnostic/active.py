@@ -106,7 +106,7 @@ class SubsampledActiveLearner(HypothesisLearner):
                 f"got a {type(label).__name__}."
             )
         asked = _validate.positive_integer(labels=self.labels)
-        hypotheses = self.base.mechanism(asked, 0).hypotheses
+        hypotheses = self.base.mechanism(asked, self._least(asked) - asked).hypotheses
         records = _all_unlabelled(hypotheses, X)
         part = self._part(len(records.pool), asked)
         mechanism = ActiveLearning(self.base.mechanism(asked, part - asked), len(records.pool))
@@ -114,22 +114,31 @@ class SubsampledActiveLearner(HypothesisLearner):
             mechanism, records, NOT_THE_TRANSCRIPT, drawn_by=mechanism.asking(label)
         )
 
+    def _least(self, asked: int) -> int:
+        """Return the fewest records to keep: one without a label where the base needs some."""
+        try:
+            self.base.mechanism(asked, 0)
+        except InvalidArgument:
+            return asked + 1
+        return asked
+
     def _part(self, n_records: int, asked: int) -> int:
         """Return how many records to keep."""
         epsilon = _validate.positive(epsilon=self.epsilon)
-        base = self.base.mechanism(asked, 0).guarantee.epsilon
+        least = self._least(asked)
+        base = self.base.mechanism(asked, least - asked).guarantee.epsilon
         if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":
             share = epsilon / (3 + math.exp(2 * base))
-            sizes.refuse_small("X", n_records, math.ceil(asked / share))
+            sizes.refuse_small("X", n_records, math.ceil(least / share))
             return min(n_records, math.floor(share * n_records))
-        if not self._fits(asked, asked, n_records):
+        if not self._fits(least, asked, n_records):
             share = math.expm1(epsilon) / math.expm1(base)
             raise InvalidArgument(
-                f"`X` must hold about {math.ceil(asked / share)} records for {asked} labels within "
+                f"`X` must hold about {math.ceil(least / share)} records for {asked} labels within "
                 f"epsilon {epsilon:g}, got {n_records}. Ask for fewer labels, or use a base with "
                 "a smaller epsilon."
             )
-        low, high = asked, n_records + 1
+        low, high = least, n_records + 1
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (middle, high) if self._fits(middle, asked, n_records) else (low, middle)

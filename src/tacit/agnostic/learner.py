@@ -27,8 +27,6 @@ UNLABELLED = -1
 
 WHO_HAS_LABELS = "Which records have labels may be known."
 
-_QUESTION = b"hypothesis"
-
 
 @runtime_checkable
 class BaseLearner(Protocol):
@@ -81,10 +79,10 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ledger = MemoryLedger(plan.guarantee) if self.ledger is None else open_ledger(self.ledger)
         check_noise(ledger, noise)
         plan_id = ledger.open_plan(plan, self.key or f"fit-{noise.bits(64):016x}")
-        drawn = None
-        if not ledger.recorded(plan_id, [_QUESTION]):
+        question, drawn = _question(mechanism.hypotheses), None
+        if not ledger.recorded(plan_id, [question]):
             drawn = (drawn_by or mechanism).release(records, noise=noise)
-        (answer,) = ledger.answer(plan_id, [_QUESTION], _Once(mechanism.event, drawn))
+        (answer,) = ledger.answer(plan_id, [question], _Once(mechanism.event, drawn))
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = mechanism.hypotheses.n_features
         self.mechanism_, self.guarantee_ = mechanism, plan.guarantee
@@ -113,6 +111,11 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if "hypothesis_" in state and state["ledger"] is not None:
             state["ledger"] = LeftBehind()
         return state
+
+
+def _question(hypotheses: HypothesisClass) -> bytes:
+    """Name what is asked for: under one key, a hypothesis of another class is not given back."""
+    return f"hypothesis: {type(hypotheses).__name__} on {hypotheses.n_features}".encode()
 
 
 class LeftBehind:
