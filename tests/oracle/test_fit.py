@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,8 @@ from sklearn.pipeline import make_pipeline
 from tacit import Budget, PrivateOracle
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, PrivateValueError
 from tacit.mechanisms import GaussianVote, SparseVote
-from tacit.privacy.ledger import MemoryLedger
+from tacit.privacy.ledger import MemoryLedger, SqliteLedger
+from tacit.privacy.ledger.backup import restore, write_backup
 
 CLEAR = [[3.0, 2.0], [-2.0, -3.0]]
 
@@ -58,6 +60,29 @@ def test_the_statement_counts_what_was_asked(fitted: Any) -> None:
     assert 0 < statement.spent_epsilon < statement.epsilon <= 20.0
     assert statement.delta == 1e-9 and statement.secure
     assert "against all" in " ".join(statement.assumptions)
+
+
+def test_a_restored_ledger_that_lost_spend_makes_the_statement_weaker(
+    make: Any, task: Any, tmp_path: Path
+) -> None:
+    """Its plan is spent twice: in the part that was lost, and from the backup on."""
+    settings = {"key": "flu", "mechanism": "gaussian", "n_questions": 2}
+    ledger = SqliteLedger(tmp_path / "a.sqlite", budget=Budget(20.0, 1e-9))
+    oracle = make(ledger=ledger, **settings).fit(task.X, task.y)
+    promised = oracle.privacy_
+    write_backup(ledger, tmp_path / "backup")
+    oracle.ask(CLEAR)
+    oracle.close()
+    for number in (1, 2):
+        restore(tmp_path / "backup", tmp_path / f"{number}.sqlite", accept_lost_spend=True)
+        again = make(ledger=tmp_path / f"{number}.sqlite", **settings).fit(task.X, task.y)
+        assert len(again.ask(CLEAR)) == 2
+        assert again.privacy_.epsilon == (number + 1) * promised.epsilon
+        assert again.privacy_.delta == (number + 1) * promised.delta
+        assert f"restored {number} time" in str(again.privacy_)
+        (tmp_path / "backup").unlink()
+        write_backup(again.opened().ledger, tmp_path / "backup")
+        again.close()
 
 
 def test_test_noise_is_marked(make_seeded: Any, task: Any) -> None:

@@ -457,16 +457,17 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         tally = self.tally()
         extra = terms.estimate.guarantee if terms.estimate else None
         spent = price(used, delta=plan.guarantee.delta).epsilon if used else 0.0
+        accounts = _accounts(opened.ledger)
         return PrivacyStatement(
-            epsilon=plan.guarantee.epsilon + (extra.epsilon if extra else 0.0),
-            delta=plan.guarantee.delta + (extra.delta if extra else 0.0),
+            epsilon=accounts * (plan.guarantee.epsilon + (extra.epsilon if extra else 0.0)),
+            delta=min(1.0, accounts * (plan.guarantee.delta + (extra.delta if extra else 0.0))),
             spent_epsilon=spent + (extra.epsilon if extra else 0.0),
             neighbouring=terms.neighbouring,
             unit=terms.unit,
             mechanism=plan.mechanism,
             accountant=plan.accountant,
             questions=tally.answered + tally.refused,
-            assumptions=terms.assumptions,
+            assumptions=(*terms.assumptions, *rules.after_restores(accounts - 1)),
             secure=self._secure and not tally.insecure,
         )
 
@@ -493,6 +494,15 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             "A fitted PrivateOracle holds private teachers: it cannot be pickled or copied. "
             "tacit.save_oracle keeps it in a directory that only its owner can read."
         )
+
+
+def _accounts(ledger: Ledger) -> int:
+    """Return on how many accounts a plan may have been spent: one, and one for each lost one.
+
+    A ledger restored without all that had been spent lets its plans be spent again
+    (``docs/proofs/ledger.md``, claim 4).
+    """
+    return round(ledger.lifetime().epsilon / ledger.budget.epsilon)
 
 
 def _records(read: _Read, noise: NoiseSource) -> tuple[PrivateRecords, int | None]:

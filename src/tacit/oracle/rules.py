@@ -196,3 +196,13 @@ def assumptions(
     else:
         said.append("The ledger given has what all releases from the data add up to.")
     return tuple(said)
+
+
+def after_restores(lost: int) -> tuple[str, ...]:
+    """Return what a statement says after so many restores with lost spend, in sentences."""
+    if not lost:
+        return ()
+    return (
+        f"The ledger was restored {lost} time{'s' if lost > 1 else ''} without all that had been "
+        "spent: the budget counts once for every account that was lost, and once for this one.",
+    )
