@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
+from tacit.errors import InvalidArgument
 from tacit.hypotheses import (
     FiniteClass,
     Halfspaces,
@@ -21,6 +22,7 @@ from tacit.hypotheses import (
     stumps,
 )
 from tacit.hypotheses.orientation import side
+from tacit.mechanisms.sanitize import SmallDomain
 
 LINE = FiniteClass([lambda X, t=t: X[:, 0] >= t for t in range(6)], n_features=1, vc_dimension=1)
 
@@ -215,6 +217,19 @@ def test_stumps_on_features_that_sort_alike_are_listed_once_without_looking_at_l
     cover = Stumps(n_features=10)._cover(np.outer(x, [1, -1, 2, -2, 3, -3, 4, -4, 5, -5]))
     assert len(cover) == 10_000
     assert not cover[:, 0].any(), "the earliest feature stands for the others"
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: FiniteClass.from_table([[0, 2], [1, 0]]), "`table` must hold zeros and ones only"),
+        (lambda: FiniteClass([lambda X: 1], n_features=1).predict([0], [1, 2]), "one label per p"),
+        (lambda: SmallDomain(Thresholds(), [], 1.0, 3), "`domain` must hold at least one point"),
+    ],
+)
+def test_bad_arguments_are_named(call, words):
+    with pytest.raises(InvalidArgument, match=words):
+        call()
 
 
 @pytest.mark.parametrize("name", CLASSES)

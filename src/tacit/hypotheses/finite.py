@@ -70,6 +70,8 @@ class FiniteClass(HypothesisClass):
                 "`table` must hold zeros and ones, one row per hypothesis and one column per "
                 f"point, got {cells.dtype} of shape {cells.shape}."
             )
+        if ((cells != 0) & (cells != 1)).any():
+            raise InvalidArgument("`table` must hold zeros and ones only, got other numbers.")
         labels: BoolArray = cells == 1
         functions = [_Row(row) for row in labels]
         return cls(functions, n_features=1, vc_dimension=_shattered(np.unique(labels, axis=0)))
@@ -92,6 +94,8 @@ class FiniteClass(HypothesisClass):
         rows = [
             np.asarray(self._functions[int(position)](points)) == 1 for position in hypotheses[:, 0]
         ]
+        if any(row.shape != (len(points),) for row in rows):
+            raise InvalidArgument("`functions` must each return one label per point.")
         return np.array(rows, dtype=np.bool_).reshape(len(hypotheses), len(points))
 
 

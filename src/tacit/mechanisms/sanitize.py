@@ -92,6 +92,8 @@ class SmallDomain(Sanitizer):
         _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
         object.__setattr__(self, "n_features", self.hypotheses.n_features)
         domain = np.unique(as_points(self.domain, self.n_features), axis=0)
+        if not len(domain):
+            raise InvalidArgument("`domain` must hold at least one point, got none.")
         object.__setattr__(self, "domain", domain)
         _validate.positive(release_epsilon=self.release_epsilon)
         size = _validate.positive_integer(size=self.size)
