@@ -96,10 +96,13 @@ def worker_app() -> ASGIApp:
     return create_app(open_service(settings))
 
 
-def run(settings: Settings) -> None:
-    """Serve until told to stop; requests that have begun get time to finish."""
-    logs.set_up(settings.log_level)
-    common: dict[str, Any] = {
+def server_of(app: ASGIApp, settings: Settings) -> uvicorn.Server:
+    """Return the server of one process, which is not running yet."""
+    return uvicorn.Server(uvicorn.Config(app, **_server_options(settings)))
+
+
+def _server_options(settings: Settings) -> dict[str, Any]:
+    return {
         "host": settings.host,
         "port": settings.port,
         "log_config": None,
@@ -110,10 +113,20 @@ def run(settings: Settings) -> None:
         "timeout_graceful_shutdown": max(1, int(settings.grace)),
         "h11_max_incomplete_event_size": 64 * 1024,
     }
+
+
+def run(settings: Settings) -> None:
+    """Serve until told to stop; requests that have begun get time to finish."""
+    logs.set_up(settings.log_level)
     if settings.host not in ("127.0.0.1", "::1", "localhost"):
         log("open to the network", logging.WARNING, host=settings.host)
     if settings.workers == 1:
-        uvicorn.Server(uvicorn.Config(create_app(open_service(settings)), **common)).run()
+        server_of(create_app(open_service(settings)), settings).run()
         return
     hand_down(settings)
-    uvicorn.run("tacit.service.serve:worker_app", factory=True, workers=settings.workers, **common)
+    uvicorn.run(
+        "tacit.service.serve:worker_app",
+        factory=True,
+        workers=settings.workers,
+        **_server_options(settings),
+    )

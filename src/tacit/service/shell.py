@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from tacit.privacy.ledger import failpoint as fp
 from tacit.service.logs import log
 from tacit.service.problems import BROKEN, TOO_LARGE, Problem
 
@@ -87,10 +88,13 @@ class _Answer:
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
+            fp.failpoint(fp.BEFORE_REPLY)
             self.status, self.started = message["status"], True
             headers = [*message.get("headers", ()), *_HEADER_LIST, (b"x-request-id", self._id)]
             message = {**message, "headers": headers}
         await self._send(message)
+        if message["type"] == "http.response.body" and not message.get("more_body", False):
+            fp.failpoint(fp.AFTER_REPLY)
 
     async def instead(self, problem: Problem, scope: Scope, receive: Receive) -> None:
         if not self.started:

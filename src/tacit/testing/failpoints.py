@@ -1,4 +1,4 @@
-"""Step in at a named moment of a ledger's work: to stop the process there, or to raise.
+"""Step in at a named moment of a ledger's or service's work: to stop the process, or to raise.
 
 The points are those of ``tacit.privacy.ledger.failpoint``. Nothing but a call from Python arms one.
 """
@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from tacit import _validate
-from tacit.privacy.ledger.failpoint import POINTS, set_hook
+from tacit.privacy.ledger.failpoint import POINTS, REPLY_POINTS, set_hook
 
-__all__ = ["POINTS", "at", "die"]
+__all__ = ["POINTS", "REPLY_POINTS", "at", "die"]
 
 
 @contextmanager
@@ -30,7 +30,7 @@ def at(point: str, action: Callable[[], None], *, skip: int = 0) -> Iterator[Non
     ...     failpoint("after-write")
     reached
     """
-    _validate.one_of(POINTS, point=point)
+    _validate.one_of((*POINTS, *REPLY_POINTS), point=point)
     passed = 0
 
     def hook(name: str) -> None:

@@ -114,7 +114,8 @@ def find_faults(
 
 
 def _fault(entry: Received, kept: Answer | None) -> str | None:
-    name = entry.question.decode(errors="replace")
+    asked = entry.question
+    name = asked.decode() if asked.isascii() else asked.hex()  # text, or the hash of a point
     if kept is None:
         return f"{name} was answered without a record"
     return None if kept.values == entry.values else f"{name} was answered in two ways"

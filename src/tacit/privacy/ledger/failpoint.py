@@ -1,4 +1,4 @@
-"""Named moments in a ledger's work at which a test may step in.
+"""Named moments in the work of a ledger, and of the service on it, at which a test may step in.
 
 Inert: a point costs one comparison with None, and nothing outside Python (no environment variable,
 no file) can arm it. ``tacit.testing.failpoints`` does, for tests that stop a process there.
@@ -14,8 +14,14 @@ BEFORE_WRITE = "before-write"
 AFTER_WRITE = "after-write"
 BEFORE_COMMIT = "before-commit"
 AFTER_COMMIT = "after-commit"
+BEFORE_REPLY = "before-reply"
+AFTER_REPLY = "after-reply"
 
 POINTS = (BEFORE_DRAW, AFTER_DRAW, BEFORE_WRITE, AFTER_WRITE, BEFORE_COMMIT, AFTER_COMMIT)
+"""In a ledger's answer."""
+
+REPLY_POINTS = (BEFORE_REPLY, AFTER_REPLY)
+"""In the service, around the bytes of a response."""
 
 _hook: Callable[[str], None] | None = None
 
