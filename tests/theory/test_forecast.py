@@ -250,8 +250,8 @@ def test_noisy_votes_among_three_classes_are_exact(kind):
 
     def law(counts):
         a, b, c = first + counts[0], second + counts[1], third + counts[2]
-        # The forecast counts a tie with one class as half, with both as a quarter.
-        won = ((a > b) + 0.5 * (a == b)) * ((a > c) + 0.5 * (a == c))
+        # Those that tie are equally often the true class: a half of two, a third of three.
+        won = ((a >= b) & (a >= c)) / (1 + (a == b) + (a == c))
         return float((joint * won).sum())
 
     expected = multinomial_win(THREE, 4, 3, law)
@@ -259,6 +259,35 @@ def test_noisy_votes_among_three_classes_are_exact(kind):
         GaussianVote(1.3, n_classes=3) if kind == "gaussian" else LaplaceVote(1.3, n_classes=3)
     )
     assert forecast(mechanism, THREE, n_teachers=4).right == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 15.0, 40.0, 1e6])
+def test_exponential_votes_are_exact_however_sharp(epsilon):
+    def law(counts):
+        powers = np.exp(epsilon * (np.array(counts) - max(counts)) / 2)
+        return powers[0] / powers.sum()
+
+    expected = multinomial_win(THREE, 5, 3, law)
+    found = forecast(ExponentialVote(epsilon, n_classes=3), THREE, n_teachers=5)
+    assert found.right == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        GaussianVote(1e9, n_classes=3),
+        LaplaceVote(1e9, n_classes=3),
+        ExponentialVote(1e-9, n_classes=3),
+        ExponentialVote(1e4, n_classes=3),
+    ],
+)
+def test_extreme_noise_among_many_teachers_takes_no_extreme_memory(mechanism):
+    # Tables over all of the noise, or all of the votes, would take many gigabytes here.
+    right = forecast(mechanism, THREE, n_teachers=2000).right
+    sharp = isinstance(mechanism, ExponentialVote) and mechanism.epsilon_per_answer > 1
+    # Half of the points are easy; on the others the rival is ahead by 40 votes on average.
+    lucky = stats.norm.sf(40 / math.sqrt(2000 * (0.4 + 0.42 - 0.02**2)))
+    assert right == pytest.approx((1 + lucky) / 2 if sharp else 1 / 3, abs=0.002)
 
 
 @pytest.mark.statistical

@@ -8,7 +8,8 @@ generating functions, read off with a discrete Fourier transform.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,14 @@ Law = Callable[[FloatArray], FloatArray]
 
 _FEWEST_WEIGHT = 1e-9
 
+_FAR = 7.0
+"""Standard deviations from its mean beyond which the winner's count is left out: 1e-11 of it."""
+
+_WIDE = 16.0
+"""Noise scale from which on ties of three classes move the result by less than 1e-4."""
+
+_SHARP = 0.1
+"""Gumbel scale below which one vote decides: the runner-up wins with probability e^-10 at most."""
 
 def gaussian_wins(model: VoteModel, n_teachers: int, sigma: float) -> float:
     """P(the true class is the largest) with discrete Gaussian noise on every count."""
@@ -31,8 +40,7 @@ def gaussian_wins(model: VoteModel, n_teachers: int, sigma: float) -> float:
     def at_least(value: FloatArray) -> FloatArray:
         return gaussian_at_least(sigma, value)
 
-    step = max(1, int(sigma // 8))
-    return _integer_noise(model, n_teachers, at_least, reach=9 * sigma + 2, step=step)
+    return _integer_noise(model, n_teachers, at_least, scale=sigma, reach=7, steps=4)
 
 
 def laplace_wins(model: VoteModel, n_teachers: int, scale: float) -> float:
@@ -41,57 +49,110 @@ def laplace_wins(model: VoteModel, n_teachers: int, scale: float) -> float:
     def at_least(value: FloatArray) -> FloatArray:
         return laplace_at_least(scale, value)
 
-    step = max(1, int(scale // 8))
-    return _integer_noise(model, n_teachers, at_least, reach=16 * scale + 2, step=step)
+    return _integer_noise(model, n_teachers, at_least, scale=scale, reach=16, steps=8)
 
 
 def exponential_wins(model: VoteModel, n_teachers: int, epsilon: float) -> float:
     """P(the true class is drawn) by the exponential mechanism: Gumbel noise of scale 2/epsilon."""
     scale = 2 / epsilon
-    step = scale / 8
-    levels = np.arange(-4 * scale, n_teachers + 40 * scale + step, step)
-    gaps = (levels[:, None] - _votes(n_teachers)[None, :]) / scale
-    falling = np.exp(-np.clip(gaps, -700, 700))
-    below = np.exp(-falling)
-    return _mixture(model, n_teachers, falling * below * (step / scale), below)
+    if scale < _SHARP:
+        return _integer_noise(model, n_teachers, _no_noise, scale=scale, reach=1, steps=1)
+    # Winning at a level is again a Gumbel density, whose transform is below 1e-7 at this step.
+    step = scale / 2
+
+    def below(gap: FloatArray) -> FloatArray:
+        return np.exp(-np.exp(-np.clip(gap / scale, -700, 700)))
+
+    def density(gap: FloatArray) -> FloatArray:
+        falling = np.exp(-np.clip(gap / scale, -700, 700))
+        return falling * np.exp(-falling) * (step / scale)
+
+    above = (30 + math.log(model.n_classes)) * scale
+    levels = _Levels(n_teachers, 4 * scale, above, step)
+    return _mixture(model, levels, density, [(1.0, below)])
+
+
+def _no_noise(least: FloatArray) -> FloatArray:
+    return (least <= 0).astype(np.float64)
 
 
 def _integer_noise(
-    model: VoteModel, n_teachers: int, at_least: Law, *, reach: float, step: int
+    model: VoteModel, n_teachers: int, at_least: Law, *, scale: float, reach: int, steps: int
 ) -> float:
-    """Sum over the winner's noisy count; ties with one other class count half."""
-    low, high = -math.ceil(reach), n_teachers + math.ceil(reach)
+    """Sum over the winner's noisy count; classes that tie for it win equally often.
+
+    Give every class a uniform number and let the largest win the tie: given that of the true class,
+    u, each other class stays behind with probability P(below) + u P(equal), and u is summed out
+    with three nodes, exactly for ties of up to six classes.
+    """
     # A wide noise law is summed in steps: its sum is that of a smooth function.
-    levels = np.arange(low, high + step, step)
-    votes = _votes(n_teachers)
-    least = low - len(votes)
-    tail = at_least(np.arange(least, high + step + 2, dtype=np.float64))
-    place = levels[:, None] - votes[None, :] - least
-    mass = (tail[:-1] - tail[1:]) * step
-    below = 1 - (tail[:-1] + tail[1:]) / 2
-    return _mixture(model, n_teachers, mass[place], below[place])
+    step, far = max(1, int(scale // steps)), reach * scale + 2
+
+    def wins(gap: FloatArray) -> FloatArray:
+        return (at_least(gap) - at_least(gap + 1)) * step
+
+    def behind(share: float) -> Law:
+        return lambda gap: 1 - (1 - share) * at_least(gap) - share * at_least(gap + 1)
+
+    # Under wide noise ties of three are so rare that one node, a half for every tie, will do.
+    nodes, weights = np.polynomial.legendre.leggauss(3 if scale < _WIDE else 1)
+    losing = [
+        (float(weight) / 2, _tabled(behind((1 + float(node)) / 2)))
+        for node, weight in zip(nodes, weights, strict=True)
+    ]
+    return _mixture(model, _Levels(n_teachers, far, far, step), _tabled(wins), losing)
 
 
-def _mixture(model: VoteModel, n_teachers: int, wins: FloatArray, loses: FloatArray) -> float:
+def _tabled(law: Law) -> Law:
+    """Return the law of whole gaps, worked out once for each when they are fewer than asked for."""
+
+    def looked_up(gap: FloatArray) -> FloatArray:
+        low, high = float(gap.min()), float(gap.max())
+        if high - low >= gap.size:
+            return law(gap)
+        return law(np.arange(low, high + 1))[(gap - low).astype(np.intp)]
+
+    return looked_up
+
+
+@dataclass(frozen=True)
+class _Levels:
+    """Which noisy counts of the winner are summed over."""
+
+    n_teachers: int
+    below: float
+    above: float
+    step: float
+
+    def near(self, chance: float) -> FloatArray:
+        """Return levels that a class with this chance of a vote can have."""
+        mean = self.n_teachers * chance
+        far = _FAR * math.sqrt(mean * (1 - chance)) + 25
+        low = math.floor(max(0.0, mean - far) - self.below)
+        high = math.ceil(min(self.n_teachers, mean + far) + self.above)
+        return np.arange(low, high + self.step, self.step, dtype=np.float64)
+
+
+def _mixture(
+    model: VoteModel, levels: _Levels, wins: Law, losing: Sequence[tuple[float, Law]]
+) -> float:
     """Return the probability over all kinds of points.
 
-    ``wins[level, n]`` is the probability that n votes become the level, ``loses`` that they stay
-    below it.
+    ``wins`` of a gap is the probability that noise lifts votes by it to a level, and the laws of
+    ``losing``, with their weights, that other classes stay behind the level.
     """
-    others, total = model.n_classes - 2, 0.0
+    others, total, n_teachers = model.n_classes - 2, 0.0, levels.n_teachers
     for right, rival, weight in zip(model.right, model.right_of_rival, model.weights, strict=True):
         if weight < _FEWEST_WEIGHT:
             continue
         even = max(0.0, 1 - right - rival) / others
-        rows = _series(wins, n_teachers, right) * _series(loses, n_teachers, rival)
-        rows = rows * _series(loses, n_teachers, even) ** others
-        total += weight * _coefficient(rows, n_teachers)
+        places = levels.near(right)
+        first = _series(wins, places, n_teachers, right)
+        for share, loses in losing:
+            rows = first * _series(loses, places, n_teachers, rival)
+            rows = rows * _series(loses, places, n_teachers, even) ** others
+            total += weight * share * _coefficient(rows, n_teachers)
     return float(min(1.0, max(0.0, total)))
-
-
-def _votes(n_teachers: int) -> NDArray[np.int64]:
-    """Return the counts to sum over: a Poisson count may exceed the number of teachers."""
-    return np.arange(n_teachers + _period(n_teachers))
 
 
 def _period(n_teachers: int) -> int:
@@ -99,18 +160,18 @@ def _period(n_teachers: int) -> int:
     return int(next_fast_len(math.ceil(14 * math.sqrt(n_teachers)) + 60, real=True))
 
 
-def _series(table: FloatArray, n_teachers: int, chance: float) -> ComplexArray:
-    """Return, at every level, the transform of ``Poisson(n) * table[level, n]`` over n."""
+def _series(law: Law, levels: FloatArray, n_teachers: int, chance: float) -> ComplexArray:
+    """Return, at every level, the transform of ``Poisson(n) * law(level - n)`` over n."""
     mean, period = n_teachers * chance, _period(n_teachers)
     reach = 12 * math.sqrt(mean) + 30  # counts further from their mean have no weight
-    low, high = max(0, math.floor(mean - reach)), min(table.shape[1], math.ceil(mean + reach) + 1)
+    low, high = max(0, math.floor(mean - reach)), math.ceil(mean + reach) + 1
     votes = np.arange(low, high)
     poisson = np.exp(special.xlogy(votes, mean) - mean - special.gammaln(votes + 1))
-    folded = np.zeros((len(table), period))
+    table = law(levels[:, None] - votes[None, :]) * poisson
+    folded = np.zeros((len(levels), period))
     for start in range(low - low % period, high, period):
         first, last = max(start, low), min(start + period, high)
-        part = table[:, first:last] * poisson[first - low : last - low]
-        folded[:, first - start : last - start] += part
+        folded[:, first - start : last - start] += table[:, first - low : last - low]
     return np.fft.rfft(folded, axis=1)
 
 

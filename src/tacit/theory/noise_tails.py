@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special
 
 FloatArray = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ def gaussian_at_least(sigma: float, least: ArrayLike) -> FloatArray:
     """
     wanted = np.asarray(least, dtype=np.float64)
     if sigma >= _SMOOTH:
-        tail: FloatArray = stats.norm.sf((wanted - 0.5) / sigma)
+        tail: FloatArray = special.ndtr((0.5 - wanted) / sigma)
         return tail
     reach = math.ceil(40 * sigma) + 1
     values = np.arange(-reach, reach + 1, dtype=np.float64)
