@@ -33,6 +33,11 @@ def test_the_page_says_what_to_run_and_what_to_expect():
         assert said in page
 
 
+def test_a_delta_above_one_over_the_records_is_noted():
+    assert "delta is above 1/n = 5e-05" in run(*SIZES, "--delta", "0.001")
+    assert "above 1/n" not in run(*SIZES)
+
+
 def test_the_json_holds_the_same_plan():
     found = json.loads(run(*SIZES, "--json", "--accuracy", "20:0.7", "--accuracy", "80:0.85"))
     assert found["works"] and not found["private_data_used"]
@@ -100,6 +105,7 @@ def test_labelled_points_are_evidence(points):
     ("arguments", "said"),
     [
         (["--accuracy", "50"], "RECORDS:ACCURACY"),
+        (["--accuracy", "50:0.7", "--accuracy", "50:0.8"], "every size once"),
         (["--accuracy", "50:2"], "`accuracy` must be in (0, 1)"),
         (["--epsilon", "-1"], "`epsilon`"),
         (["--delta", "0"], "`delta` must be above 0"),
@@ -120,6 +126,8 @@ def test_bad_input_ends_in_one_line(arguments, said):
         ("1,2\n3\n", "as many cells in every row"),
         ("1,x,a\n2,y,b\n", "must hold numbers"),
         ("1,a\n2,a\n", "two classes"),
+        ("1,a\n2,\n3,b\n", "must have a label in every row, got none in row 2"),
+        ("label\n" + "a\nb\n" * 30, "a column besides the labels"),
         ("1,a\n2,b\n", "at least 30"),
         ("a,b\n1,2\n", "at least two classes"),
     ],

@@ -142,6 +142,14 @@ def test_beta_mixture_is_the_beta_binomial_law():
     assert VoteModel.correlated(accuracy, 1.0).limit == pytest.approx(accuracy)
 
 
+@pytest.mark.parametrize("accuracy", [1e-300, 1e-9, 0.3, 1 - 1e-9, 1 - 1e-16])
+@pytest.mark.parametrize("correlation", [1e-12, 1e-6, 0.3, 0.999, 1 - 1e-9])
+def test_extreme_guesses_keep_their_mean(accuracy, correlation):
+    model = VoteModel.correlated(accuracy, correlation)
+    assert model.accuracy == pytest.approx(accuracy, abs=1e-8)
+    assert model.count_law(50).sum() == pytest.approx(1.0)
+
+
 @given(
     accuracy=st.floats(0.01, 0.99),
     correlation=st.floats(0.01, 0.95),

@@ -28,11 +28,14 @@ def _guesses(
         try:
             if not colon:
                 raise ValueError
-            found[int(size)] = float(accuracy)
+            records, right = int(size), float(accuracy)
         except ValueError:
             raise click.BadParameter(
                 f"must look like RECORDS:ACCURACY, for example 50:0.8, got {text!r}."
             ) from None
+        if records in found:
+            raise click.BadParameter(f"must name every size once, got {records} twice.")
+        found[records] = right
     return found
 
 
@@ -205,6 +208,13 @@ def _page(found: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> s
         f"{found.n_classes} classes, epsilon {budget.epsilon:g}, delta {budget.delta:.3g}.\n"
         + _wrapped(f"No private data were used. Evidence: {found.curve.source}.")
     ]
+    if found.n_records and budget.delta > 1 / found.n_records:
+        parts.append(
+            _wrapped(
+                f"Note: delta is above 1/n = {1 / found.n_records:.3g}. A guarantee this weak "
+                "allows releasing whole records; choose a smaller one."
+            )
+        )
     if not found.works:
         missing = "\n".join(_wrapped(line, "  - ") for line in found.missing)
         parts.append(f"This will not work as it stands. What is missing:\n{missing}")

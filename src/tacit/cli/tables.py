@@ -32,8 +32,16 @@ def read_labelled(
                 f"`label` must name a column of {path.name}, got {label!r}: {known}."
             )
         place = names.index(label)
-    labels = [row.pop(place) for row in rows]
-    return _numbers(path, rows, 1 if names is None else 2), np.array(labels, dtype=np.str_)
+    first = 1 if names is None else 2
+    labels = [row.pop(place).strip() for row in rows]
+    if "" in labels:
+        raise InvalidArgument(
+            f"{path.name} must have a label in every row, got none in row "
+            f"{labels.index('') + first}. Leave out rows without one."
+        )
+    if not all(rows):
+        raise InvalidArgument(f"{path.name} must have a column besides the labels, got none.")
+    return _numbers(path, rows, first), np.array(labels, dtype=np.str_)
 
 
 def read_points(path: Path) -> NDArray[np.float64]:

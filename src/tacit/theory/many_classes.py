@@ -34,6 +34,7 @@ _WIDE = 16.0
 _SHARP = 0.1
 """Gumbel scale below which one vote decides: the runner-up wins with probability e^-10 at most."""
 
+
 def gaussian_wins(model: VoteModel, n_teachers: int, sigma: float) -> float:
     """P(the true class is the largest) with discrete Gaussian noise on every count."""
 

@@ -99,6 +99,8 @@ class VoteCurve:
         )
         shown = ", ".join(f"{accuracy[size]:.3g} at {size} records" for size in given)
         source = f"a guess: teachers right {shown}, correlation {correlation:g}"
+        if n_classes > 2:
+            source += ", wrong votes spread evenly over the other classes, which is kind"
         return cls(tuple(int(size) for size in sizes), models, source)
 
     @property

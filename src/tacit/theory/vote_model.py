@@ -29,6 +29,9 @@ _NODES = 80
 _NODES_MANY = 10
 """Fewer for more than two classes, where every kind of point costs more work."""
 
+_LEAST_BETA, _MOST_BETA = 1e-6, 1e5
+"""Parameters of a beta law for which its quadrature can be computed."""
+
 _FAR = 10.0
 """Standard deviations from its mean beyond which a count has no weight that a double can hold."""
 
@@ -111,6 +114,11 @@ class VoteModel:
         if correlation == 1:
             return cls((0.0, 1.0), (1 - accuracy, accuracy), n_classes)
         total = 1 / correlation - 1
+        if min(accuracy, 1 - accuracy) * total < _LEAST_BETA or total > _MOST_BETA:
+            # Nodes are lost to rounding. Points on which all teachers vote alike, and points that
+            # are alike, have the same accuracy and correlation.
+            alike = (correlation * (1 - accuracy), correlation * accuracy, 1 - correlation)
+            return cls((0.0, 1.0, accuracy), alike, n_classes)
         # The weight of Jacobi polynomials on (-1, 1) is the beta density moved there from (0, 1).
         nodes, weights = special.roots_jacobi(
             _NODES if n_classes == 2 else _NODES_MANY,
