@@ -217,27 +217,39 @@ class Trial:
         ]
         self._line = socket.create_server(("127.0.0.1", 0), backlog=128)
         self._clients = set[int]()
+        self._service: int | None = None
 
     def run(self, troubles: list[str]) -> None:
         """Let clients use the plan up, and kill the service in these ways until they have."""
-        coming = iter(troubles)
-        with self._line:
-            self._clients = {
-                start(partial(self._ask, number, int(self.rng.integers(0, 4))))
-                for number in range(CLIENTS)
-            }
-            while self._clients:
-                before = self._readings()
-                trouble = next(coming, "")
-                killed = (
-                    self._strike_at_random()
-                    if trouble == ANY_MOMENT
-                    else self._until_killed(trouble)
-                )
-                self.kills[trouble] += killed
-                self._check_instance(before)
-        self.faults += self._compare()
-        self._oracle.close()
+        try:
+            with self._line:
+                self._clients = {
+                    start(partial(self._ask, number, int(self.rng.integers(0, 4))))
+                    for number in range(CLIENTS)
+                }
+                self._go_on(iter(troubles))
+            self.faults += self._compare()
+        finally:
+            self._stop()
+            self._oracle.close()
+
+    def _go_on(self, troubles: Iterator[str]) -> None:
+        while self._clients:
+            before = self._readings()
+            trouble = next(troubles, "")
+            killed = (
+                self._strike_at_random() if trouble == ANY_MOMENT else self._until_killed(trouble)
+            )
+            self.kills[trouble] += killed
+            self._check_instance(before)
+
+    def _stop(self) -> None:
+        """Leave no process behind, whatever went wrong here."""
+        for child in {*self._clients, self._service} - {None}:
+            with contextlib.suppress(ChildProcessError):  # it was waited for already
+                if not os.waitpid(child, os.WNOHANG)[0]:
+                    os.kill(child, signal.SIGKILL)
+                    os.waitpid(child, 0)
 
     # -- clients and services
 
@@ -257,21 +269,24 @@ class Trial:
     def _until_killed(self, point: str) -> bool:
         """Run one service; return whether it died at the point before the clients had finished."""
         skip = int(self.rng.integers(0, 3))
-        service = start(partial(self._serve, point, failpoints.die, skip))
+        service = self._service = start(partial(self._serve, point, failpoints.die, skip))
         while True:
             child, killed = finished()
             if child == service:
+                self._service = None
                 return killed
             self._clients.discard(child)
             if not self._clients:
                 os.kill(service, signal.SIGTERM)
                 finished(service)
+                self._service = None
                 return False
 
     def _strike_at_random(self) -> bool:
         """Run one service; return whether it was killed, some time after its first reply."""
         bell = Bell()
         service = start(partial(self._serve, failpoints.REPLY_POINTS[0], bell.ring, 0))
+        self._service = service
         bell.hand_over()
         while not bell.rings() and self._still_asking():
             pass
@@ -280,6 +295,7 @@ class Trial:
         os.kill(service, signal.SIGKILL)
         bell.close()
         _, killed = finished(service)
+        self._service = None
         return killed and under_load
 
     def _still_asking(self) -> bool:
