@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import resource
@@ -93,10 +94,53 @@ def test_results_replace_no_file_that_is_read_or_written_otherwise(desk) -> None
     check(desk, desk.fit(report=same, labels=desk.folder / "." / "report.json"), "--labels")
 
 
+@pytest.mark.parametrize("name", ["tacit.toml", ".tacit/ledgers/patients.sqlite", ".tacit/new"])
+@pytest.mark.parametrize("verb", ["fit", "label"])
+def test_results_replace_nothing_of_the_project(desk, verb: str, name: str) -> None:
+    result = desk(*desk.words(verb, out=desk.folder / name))
+    check(desk, result, "needed for something else")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "canary,8765,f\n1,f,no\n",  # no column of labels
+        "canary,canary,8765\n1,f,no\n",  # two equal cells
+        "ill,canary,8765\n1,f,no\n",  # other columns than the pool
+    ],
+)
+def test_the_first_record_of_a_file_without_header_is_not_shown(desk, content: str) -> None:
+    result = desk.fit(private=desk.put("x.csv", content))
+    check(desk, result, "column")
+    assert "canary" not in result.output and "8765" not in result.output
+
+
+def test_a_packed_file_that_is_damaged(desk) -> None:
+    packed = bytearray(gzip.compress((desk.folder / "patients.csv").read_bytes()))
+    packed[12:40] = bytes(28)
+    check(desk, desk.fit(private=desk.put("x.csv.gz", bytes(packed))), "cannot be read")
+
+
+def test_a_learner_that_ends_the_process(desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.put("exits_on_import.py", "raise SystemExit('bye')")
+    desk.put(
+        "exits_on_fit.py",
+        "from sklearn.tree import DecisionTreeClassifier\n"
+        "class Exits(DecisionTreeClassifier):\n"
+        "    def fit(self, X, y):\n"
+        "        raise SystemExit('bye')\n",
+    )
+    monkeypatch.syspath_prepend(desk.folder)
+    check(desk, desk.fit(learner="exits_on_import.Learner"), "cannot be imported")
+    check(desk, desk.fit(learner="exits_on_fit.Exits"), "SystemExit", status=70)
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"classes": "no"}, "at least two"),
+        ({"classes": ",yes"}, "missing label"),
+        ({"classes": "None,yes"}, "missing label"),
         ({"delta": "0"}, "--delta"),
         ({"epsilon": "-1"}, "epsilon"),
         ({"learner": "nonsense"}, "`learner` must be one of"),

@@ -73,6 +73,7 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     check_outputs(
         {"--out": out, "--report": report, "--labels": labels},
         [asked.private, asked.public, asked.check],
+        asked.project,
     )
     command = spoken(click.get_current_context())
 

@@ -47,7 +47,11 @@ def label(out: Path, **options: Any) -> None:
     if asked.n_queries == "auto":
         asked = replace(asked, n_queries="all")
     beside = out.with_name(out.name + ".report.json")
-    check_outputs({"--out": out, "the report beside --out": beside}, [asked.private, asked.public])
+    check_outputs(
+        {"--out": out, "the report beside --out": beside},
+        [asked.private, asked.public],
+        asked.project,
+    )
 
     def write(clf: Any, report: Any, account: Any, resumed: bool) -> None:
         report.save_json(beside)

@@ -11,9 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from tacit.errors import InvalidArgument
+from tacit.project.folder import PRIVATE, SETTINGS
 
 
-def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | None] = ()) -> None:
+def check_outputs(
+    outputs: Mapping[str, Path | None],
+    inputs: Sequence[Path | None] = (),
+    project: Path | None = None,
+) -> None:
     """Refuse, before anything is spent, files that could not be written afterwards.
 
     Parameters
@@ -21,8 +26,12 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: Sequence[Path | No
     outputs : mapping of option to path
     inputs : sequence of paths
         Files that are read: none of them may be replaced by a result.
+    project : Path, optional
+        A project whose settings, ledgers and runs may not be replaced either.
     """
     taken = [path for path in inputs if path is not None]
+    if project is not None:
+        taken += [project / SETTINGS, project / PRIVATE]
     for option, path in outputs.items():
         if path is None:
             continue
@@ -41,7 +50,8 @@ def _check(option: str, path: Path, taken: Sequence[Path]) -> None:
         raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
     if path.exists() and not path.is_file():
         raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
-    if any(os.path.realpath(path) == os.path.realpath(other) for other in taken):
+    place = Path(os.path.realpath(path))
+    if any(place.is_relative_to(os.path.realpath(other)) for other in taken):
         raise InvalidArgument(f"{option}: {str(path)!r} is needed for something else already.")
     try:
         # Tried, not asked: what may be written is decided by more than permissions.

@@ -26,7 +26,7 @@ from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
 from tacit.report import RunReport
 from tacit.tables import Pool, Reading, read_labelled, read_pool, read_private
-from tacit.tables.layout import Columns
+from tacit.tables.layout import Columns, word
 from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
 
@@ -91,6 +91,11 @@ def _pool(asked: Asked, reading: Reading) -> Pool:
 
 def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
     ClassList(list(asked.classes))  # refused now, if they are
+    for name in asked.classes:
+        if word(name) is None:
+            raise InvalidArgument(
+                f"--classes must not hold {name!r}: in a file it stands for a missing label."
+            )
     everything = asked.n_queries == "all"
     return ProjectClassifier(
         learner_for(asked.learner, dict(asked.param), pool.layout),
@@ -236,7 +241,7 @@ def _told_in_one_line() -> Iterator[None]:
             err=True,
         )
         raise click.exceptions.Exit(INTERRUPTED) from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise _Defect(
             f"Unexpected {type(error).__name__} in {Path(where.filename).name}, line "

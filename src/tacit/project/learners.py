@@ -110,7 +110,7 @@ def _class_at(place: str) -> Any:
         )
     try:
         found = getattr(importlib.import_module(module), attribute)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgument(
             f"`learner` {place!r} cannot be imported: {type(error).__name__}: {error}"
         ) from None
@@ -122,7 +122,7 @@ def _class_at(place: str) -> Any:
 def _made(found: Any, params: Mapping[str, Any], place: str) -> Any:
     try:
         return found(**params)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InvalidArgument(
             f"`learner` {place!r} does not take these arguments: {error}"
         ) from None

@@ -69,7 +69,9 @@ def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
             )
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
-        raise InvalidArgument(f"The file {str(path)!r} has several columns named {twice[0]!r}.")
+        # Without a header, a private file's names are the values of its first record.
+        what = "of the same name" if private else f"named {twice[0]!r}"
+        raise InvalidArgument(f"The file {str(path)!r} has several columns {what}.")
     return names
 
 

@@ -112,12 +112,11 @@ def read_private(
     extra = [label] if group is None else [label, group]
     for role, name in zip(("label ", "group "), extra, strict=False):
         if name not in names:
-            raise InvalidArgument(f"{str(path)!r} has no {role}column {name!r}. {_has(names)}")
+            raise InvalidArgument(f"{str(path)!r} has no {role}column {name!r}. {_NO_HEADER}")
     missing = [name for name in layout.names if name not in names]
     if missing:
         raise InvalidArgument(
-            f"{str(path)!r} has other columns than the pool. Missing: {_few(missing)}. "
-            f"{_has(names)}"
+            f"{str(path)!r} has other columns than the pool. Missing: {_few(missing)}. {_NO_HEADER}"
         )
     wanted = list(dict.fromkeys([*layout.names, *extra]))
     cells = cells_in(path, wanted, reading, private=True)
@@ -172,6 +171,10 @@ def _need_pandas() -> None:
         raise InvalidArgument(
             "Tables with named columns need pandas: pip install 'tacit[frames]'."
         ) from None
+
+
+# What a private file has instead is not shown: without a header, that is the first record.
+_NO_HEADER = "Without a line of names, CSV needs --columns; see --delimiter too."
 
 
 def _has(names: Sequence[str]) -> str:

@@ -7,6 +7,7 @@ import gzip
 import io
 import lzma
 import os
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,7 +82,7 @@ def opened(path: Path) -> Iterator[BinaryIO]:
             raise InvalidArgument(f"The file {str(path)!r} {kind}.")
         with _OPEN.get(path.suffix.lower(), open)(path, "rb") as file:
             yield file
-    except (OSError, EOFError, lzma.LZMAError) as error:
+    except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         if isinstance(error, InvalidArgument):
             raise
         number = getattr(error, "errno", None)
