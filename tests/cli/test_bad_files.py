@@ -177,6 +177,31 @@ def test_a_full_disk_leaves_the_old_model_and_the_run_goes_on(desk) -> None:
     assert listed[0]["reserved"]["epsilon"] == pytest.approx(1.0, rel=1e-3)
 
 
+def test_a_file_that_cannot_be_used_leaves_no_unfinished_run(desk) -> None:
+    check(desk, desk.fit(private=desk.put("x.csv", "age,ill\n1,no\n")), "Missing: 'sex'")
+    listed = json.loads(desk("datasets", "--project", desk.folder, "--json").stdout)
+    assert listed[0]["unfinished_runs"] == 0
+
+
+def test_an_interrupted_run_whose_records_became_fewer_says_how_to_start_over(
+    desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("tacit.persistence.save_student", interrupted)
+        assert desk.fit(n_teachers=None).exit_code == 130
+    private = desk.folder / "patients.csv"
+    desk.put("patients.csv", b"".join(private.read_bytes().splitlines(keepends=True)[:100]))
+    result = desk.fit(n_teachers=None)
+    assert result.exit_code == BAD_INPUT
+    assert "cannot go on" in result.stderr and "--fresh" in result.stderr
+    assert desk.fit("--fresh", n_teachers=None).exit_code == 0
+    listed = json.loads(desk("datasets", "--project", desk.folder, "--json").stdout)
+    assert listed[0]["reserved"]["epsilon"] == pytest.approx(2.0, rel=1e-3)
+
+
 def test_bad_predictions(desk) -> None:
     points = desk.folder / "pool.csv"
     bad = desk.put("bad.tacit", b"nonsense")

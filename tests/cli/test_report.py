@@ -50,6 +50,12 @@ def test_the_page_is_written(files: Any, tmp_path: Path) -> None:
     assert json.loads(both.stdout)["refused"] == 0
 
 
+def test_the_page_does_not_replace_what_it_is_made_of(files: Any) -> None:
+    before = files[0].read_bytes()
+    assert run(files[0], "--html", files[0]).exit_code == 2
+    assert files[0].read_bytes() == before
+
+
 def test_a_frontier_is_drawn(files: Any, tmp_path: Path) -> None:
     plan = tmp_path / "plan.json"
     line = [{"predicted": {"value": 0.7}}, {"predicted": {"value": 0.9}}]

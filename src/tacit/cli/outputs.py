@@ -31,12 +31,12 @@ def check_outputs(
     """
     taken = [path for path in inputs if path is not None]
     if project is not None:
-        taken += [project / SETTINGS, project / PRIVATE]
+        taken.append(project / SETTINGS)
     for option, path in outputs.items():
         if path is None:
             continue
         try:
-            _check(option, path, taken)
+            _check(option, path, taken, project)
         except (OSError, ValueError) as error:
             if isinstance(error, InvalidArgument):
                 raise
@@ -44,14 +44,16 @@ def check_outputs(
         taken.append(path)
 
 
-def _check(option: str, path: Path, taken: Sequence[Path]) -> None:
+def _check(option: str, path: Path, taken: Sequence[Path], project: Path | None) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
     if path.exists() and not path.is_file():
         raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
-    place = Path(os.path.realpath(path))
-    if any(place.is_relative_to(os.path.realpath(other)) for other in taken):
+    place = os.path.realpath(path)
+    if any(place == os.path.realpath(other) for other in taken) or (
+        project is not None and Path(place).is_relative_to(os.path.realpath(project / PRIVATE))
+    ):
         raise InvalidArgument(f"{option}: {str(path)!r} is needed for something else already.")
     try:
         # Tried, not asked: what may be written is decided by more than permissions.

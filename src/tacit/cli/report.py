@@ -41,6 +41,9 @@ def report(source: Path, page: Path | None, plan: Path | None, as_json: bool) ->
     """
     if plan is not None and page is None:
         raise click.UsageError("--frontier is drawn on the page: it goes with --html.")
+    from tacit.cli.outputs import check_outputs
+
+    check_outputs({"--html": page}, [source, plan])
     found = _read(source)
     if page is not None:
         found.save_html(page, frontier=None if plan is None else _plan(plan))

@@ -25,7 +25,7 @@ from tacit.privacy.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
 from tacit.report import RunReport
-from tacit.tables import Pool, Reading, read_labelled, read_pool, read_private
+from tacit.tables import Pool, PrivateTable, Reading, read_labelled, read_pool, read_private
 from tacit.tables.layout import Columns, word
 from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
@@ -62,12 +62,16 @@ def run(kind: str, asked: Asked, write: Results) -> None:
     settings = _settings(kind, asked, pool)
     with _told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
         try:
-            _confirm(asked, project, budget, account, folder)
+            paid = _confirm(asked, project, budget, account, folder)
+            table = read_private(
+                asked.private, pool.layout, reading, label=asked.label, group=asked.group
+            )
         except BaseException:
             if not folder.resumed:
                 folder.discard()
             raise
-        _fit(clf.on(folder), asked, reading, pool)
+        with _told_how_to_start_over(paid):
+            _fit(clf.on(folder), table, pool)
         report = clf.report() if known is None else clf.report(*known)
         write(clf, report, project.account(asked.dataset), folder.resumed)
         folder.discard()
@@ -172,8 +176,8 @@ def _cost(asked: Asked, budget: Budget, account: Account) -> str:
 
 def _confirm(
     asked: Asked, project: Project, budget: Budget, account: Account, folder: RunFolder
-) -> None:
-    """Say what this will cost, and go on only when somebody agreed."""
+) -> bool:
+    """Say what this will cost, and go on only when somebody agreed or it is paid for: say which."""
     ledger = project.ledger(asked.dataset)
     paid = ledger.find_plan(folder.key) is not None
     ledger.close()
@@ -183,16 +187,17 @@ def _confirm(
             "already.",
             err=True,
         )
-        return
+        return True
     _refuse_too_much(asked, budget, account)
     click.echo(_cost(asked, budget, account), err=True)
     if folder.resumed:
         click.echo("Goes on with an interrupted run, which has spent nothing yet.", err=True)
     if asked.yes:
-        return
+        return False
     if not _somebody_is_here():
         raise InvalidArgument("This spends budget, and nobody is here to ask: add --yes.")
     click.confirm("Spend it?", abort=True, err=True)
+    return False
 
 
 def _somebody_is_here() -> bool:
@@ -212,15 +217,27 @@ def _refuse_too_much(asked: Asked, budget: Budget, account: Account) -> None:
 # ---- the private part ----------------------------------------------------------------------------
 
 
-def _fit(clf: ProjectClassifier, asked: Asked, reading: Reading, pool: Pool) -> None:
-    assert asked.private is not None
-    table = read_private(asked.private, pool.layout, reading, label=asked.label, group=asked.group)
+def _fit(clf: ProjectClassifier, table: PrivateTable, pool: Pool) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         clf.fit(table.X, table.y, X_public=PublicPool(pool.points), groups=table.groups)
     # tacit's own warnings are about public things; others may be about anything.
     for text in dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning):
         click.echo(f"Note: {text}", err=True)
+
+
+@contextmanager
+def _told_how_to_start_over(paid: bool) -> Iterator[None]:
+    """Say what to do when an interrupted run cannot go on: sizes that decide its plan changed."""
+    try:
+        yield
+    except InvalidArgument as error:
+        if not paid:
+            raise
+        raise InvalidArgument(
+            f"The interrupted run cannot go on: {error} It needs as many records as it had, or "
+            "the same --n-teachers and --n-queries; --fresh starts another, at its own cost."
+        ) from None
 
 
 class _Defect(click.ClickException):
