@@ -91,7 +91,7 @@ def test_an_error_that_is_not_ours_is_not_quoted(
     def fails(*_: Any, **__: Any) -> Any:
         raise ValueError("could not convert canarybird")
 
-    monkeypatch.setattr(running, "read_private", fails)
+    monkeypatch.setattr(running.ProjectClassifier, "fit", fails)
     result = desk.fit()
     assert result.exit_code == running.DEFECT
     assert "canarybird" not in result.output and "Unexpected ValueError" in result.stderr
