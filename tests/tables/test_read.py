@@ -211,3 +211,14 @@ def test_points_to_predict_follow_the_model(tmp_path: Path, layout: Columns) -> 
 def test_ways_of_reading_are_checked(given_options: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         Reading(**given_options)  # type: ignore[arg-type]
+
+
+def test_a_parquet_file_with_two_columns_of_one_name_is_refused(
+    tmp_path: Path, layout: Columns
+) -> None:
+    pa = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    cells = [[1.0], ["f"], ["no"], ["no"]]
+    parquet.write_table(pa.table(cells, names=["age", "sex", "ill", "ill"]), tmp_path / "x.parquet")
+    with pytest.raises(InvalidArgument, match="several columns of the same name"):
+        read_private(tmp_path / "x.parquet", layout, Reading(), label="ill")

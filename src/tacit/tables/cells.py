@@ -17,7 +17,10 @@ Cells = dict[str, list[Any]]
 def names_in(path: Path, reading: Reading, *, private: bool) -> list[str]:
     """Return the names of a file's columns, which are public. Unnamed ones are left out."""
     if reading.format_of(path) is Format.PARQUET:
-        return [str(name) for name in _parquet(path).schema_arrow.names]
+        names = [str(name) for name in _parquet(path).schema_arrow.names]
+        if len(set(names)) < len(names):
+            raise InvalidArgument(f"The file {str(path)!r} has several columns of the same name.")
+        return names
     return [name for name in _csv_header(path, reading, private=private) if name]
 
 
