@@ -18,7 +18,7 @@ from tacit.testing.postgres import PostgresServer, programs
 
 pytest_plugins = ["pytester"]
 
-FLOOR = 2000
+FLOOR = 3500
 """A full run that sees fewer tests than this fails: tests that never run protect nothing."""
 
 hypothesis.settings.register_profile("tacit", derandomize=True, deadline=None)

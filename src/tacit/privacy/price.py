@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from tacit import _validate
 from tacit.errors import InvalidArgument
@@ -18,7 +17,7 @@ from tacit.privacy.accountant import (
     checked_tally,
     failure,
 )
-from tacit.privacy.events import Event, GaussianLabel
+from tacit.privacy.events import GaussianLabel
 from tacit.privacy.pld import LossAccountant
 from tacit.privacy.rdp import RenyiAccountant
 
@@ -57,13 +56,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     True
     """
     _validate.fraction(delta=delta)
-    # A service prices the same plan again and again.
-    return _price(tuple(checked_tally(tally).items()), float(delta), bool(thorough))
-
-
-@lru_cache(maxsize=256)
-def _price(events: tuple[tuple[Event, int], ...], delta: float, thorough: bool) -> Price:
-    tally = dict(events)
+    tally = checked_tally(tally)
     quick: list[Accountant] = [
         BasicAccountant(),
         PureAccountant(),

@@ -26,6 +26,7 @@ from tacit.privacy.audit import AuditResult, audit
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.privacy.plan import Plan
 from tacit.testing.noise import SeededNoise
 
 __all__ = ["Adversary", "Loop", "audit_loop"]
@@ -77,9 +78,21 @@ def sharper(labels: NDArray[np.int64], size: int, even: float) -> float:
     return even * (0.8 if len(labels) and labels[-1] == 1 else 1.3)
 
 
+class PricedOnce(GaussianVote):
+    """The Gaussian vote, whose plan is priced once for all the runs of an audit."""
+
+    def plan(self, delta: float, *, n_teachers: int | None = None) -> Plan:
+        return _plan(self, delta, n_teachers)
+
+
+@lru_cache(maxsize=8)
+def _plan(vote: GaussianVote, delta: float, n_teachers: int | None) -> Plan:
+    return GaussianVote.plan(vote, delta, n_teachers=n_teachers)
+
+
 @lru_cache(maxsize=8)
 def _planned_vote(budget: Budget, questions: int, output: Output) -> GaussianVote:
-    return GaussianVote.for_budget(budget, answers=questions, output=output)
+    return PricedOnce.for_budget(budget, answers=questions, output=output)
 
 
 @dataclass(frozen=True)
