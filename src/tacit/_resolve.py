@@ -415,7 +415,8 @@ def _assumptions(
     said = [
         "Features are public: only labels are protected, and everything may depend on features."
         if labels_only
-        else "The points asked about are public and were chosen without looking at private records."
+        else "The pool is public and was put together without looking at private records; which of "
+        "its points were asked about depends on public points and released answers alone."
     ]
     if own_features:
         said.append(
