@@ -15,9 +15,10 @@ from sklearn.pipeline import Pipeline
 from tacit import _validate
 from tacit._inputs import numbered
 from tacit._represented import represented
+from tacit._settings import CONFIDENT_SHARE, own_mechanism, refuse_class, relation_of
 from tacit.datasets.records import PublicPool
 from tacit.datasets.representation import PoolRepresentation
-from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.errors import InvalidArgument
 from tacit.labeling import question_keys
 from tacit.mechanisms import (
     ConfidentVote,
@@ -37,9 +38,6 @@ from tacit.students.active.base import Strategy, check_classes
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
 from tacit.theory.rules import questions_for, teachers_for
-
-_CONFIDENT = 0.2
-"""How far from an even vote to an unanimous one a confident answer lies: 60% of two classes."""
 
 NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
 
@@ -98,7 +96,13 @@ def resolve(
 
     ``own_features`` says that the pool is made of the records' own features.
     """
-    neighbouring = _relation(settings, names is not None)
+    _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
+    neighbouring = relation_of(
+        settings.protect,
+        settings.neighbouring,
+        grouped=names is not None,
+        n_teachers=settings.n_teachers,
+    )
     hashed = neighbouring is Neighbouring.ADD_REMOVE
     people = names if names is None or hashed else numbered(names)
     # Which numbers are public: of people when they are grouped, of records when they are not.
@@ -153,32 +157,6 @@ def resolve(
     return resolved, Sharding(people, noise.bits(256).to_bytes(32) if hashed else None)
 
 
-def _relation(settings: Any, grouped: bool) -> Neighbouring:
-    _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
-    relation = _validate.choice(Neighbouring, neighbouring=settings.neighbouring)
-    if settings.protect == "labels":
-        if relation is Neighbouring.ADD_REMOVE:
-            raise InvalidArgument(
-                '`neighbouring` "add-remove" does not go with protect="labels", which protects '
-                "labels of records that are known to be there."
-            )
-        return Neighbouring.LABELS
-    if relation is Neighbouring.LABELS:
-        raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
-    if relation is Neighbouring.ADD_REMOVE:
-        if not grouped:
-            raise InvalidArgument(
-                '`groups` must be given with neighbouring="add-remove": each record\'s or '
-                "person's own identifier decides its shard."
-            )
-        if isinstance(settings.n_teachers, str):
-            raise InvalidArgument(
-                '`n_teachers` must be a number with neighbouring="add-remove", got '
-                f"{settings.n_teachers!r}: the number of records is private."
-            )
-    return relation
-
-
 def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
     if isinstance(given, str) and n_units is not None:
         _auto_or_number(n_teachers=given)
@@ -206,12 +184,7 @@ def _output(settings: Any) -> Output:
                 f"{settings.mechanism.output.value!r}."
             )
         return settings.mechanism.output
-    if isinstance(settings.mechanism, type):
-        name = settings.mechanism.__name__
-        raise InvalidArgument(
-            f"`mechanism` must be a name or an object, got the class {name}; make one, for "
-            f"example with {name}.for_budget(...)."
-        )
+    refuse_class(settings.mechanism)
     name = _validate.one_of(NAMES, mechanism=settings.mechanism)
     can_share = name in ("gaussian", "laplace")
     if release == "share" and not can_share:
@@ -301,18 +274,7 @@ def _mechanism(
     n_teachers: int,
 ) -> VoteMechanism:
     if isinstance(settings.mechanism, VoteMechanism):
-        given = settings.mechanism
-        if given.n_classes != n_classes:
-            raise InvalidArgument(
-                f"`mechanism` must be made for {n_classes} classes, got one for {given.n_classes}."
-            )
-        if given.epsilon(budget.delta) > budget.epsilon:
-            raise BudgetExceeded(
-                f"The mechanism given costs epsilon {given.epsilon(budget.delta):.4g} at delta "
-                f"{budget.delta:g}, above the budget's {budget.epsilon:g}. Use more noise or "
-                "fewer answers, or raise the budget."
-            )
-        return given
+        return own_mechanism(settings.mechanism, budget, n_classes)
     match settings.mechanism:
         case "gaussian":
             vote = GaussianVote.for_budget(
@@ -333,7 +295,8 @@ def _mechanism(
                 budget,
                 questions=questions,
                 answers=questions,
-                threshold=_CONFIDENT * n_teachers + (1 - _CONFIDENT) * n_teachers / n_classes,
+                threshold=CONFIDENT_SHARE * n_teachers
+                + (1 - CONFIDENT_SHARE) * n_teachers / n_classes,
                 n_classes=n_classes,
             )
         case "exponential":

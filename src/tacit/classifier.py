@@ -37,6 +37,7 @@ from tacit.pipeline import (
 )
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
 from tacit.report import PrivacyStatement, PublicCheck, RunReport
@@ -597,10 +598,3 @@ def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
 def _one_label_each(X: Any, y: Any) -> None:
     if X is None or y is None or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label for each point of `X`.")
-
-
-class LeftBehind:
-    """In the place of a ledger in a pickled model: fitting again without one is refused."""
-
-    def __repr__(self) -> str:
-        return "<ledger left behind>"

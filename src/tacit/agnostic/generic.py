@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from tacit import _validate
 from tacit.agnostic import sizes
-from tacit.agnostic.learner import WHO_HAS_LABELS, HypothesisLearner, read_partly
+from tacit.agnostic.learner import PartlyLabelledLearner
 from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
@@ -16,7 +16,7 @@ from tacit.mechanisms.sanitize import Sanitizer
 from tacit.mechanisms.sanitized_learning import SanitizedLearning
 
 
-class GenericLearner(HypothesisLearner):
+class GenericLearner(PartlyLabelledLearner):
     """Sanitize the unlabelled records, and draw a hypothesis from the cover of what came out.
 
     Parameters
@@ -85,13 +85,6 @@ class GenericLearner(HypothesisLearner):
         self.beta = beta
         self.ledger = ledger
         self.key = key
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Release a hypothesis; labels are 0, 1, or -1 for records that have none (public)."""
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        records = read_partly(self.hypotheses, X, y)
-        mechanism = self.mechanism(len(records.X), len(records.pool))
-        return self._release(mechanism, records, WHO_HAS_LABELS)
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         """Return the mechanism for so many labelled and unlabelled records."""

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from tacit import _validate
 from tacit.agnostic import sizes
-from tacit.agnostic.learner import WHO_HAS_LABELS, BaseLearner, HypothesisLearner, read_partly
+from tacit.agnostic.learner import BaseLearner, PartlyLabelledLearner
 from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
@@ -39,7 +39,7 @@ class IteratedRelabelling(RelabelledLearning):
     name: ClassVar[str] = "IterLabelBoost"
 
 
-class IterLabelBoost(HypothesisLearner):
+class IterLabelBoost(PartlyLabelledLearner):
     """Relabel and learn as ``LabelBoost`` does, on random parts of the records.
 
     The random parts make relabelling cheap: any epsilon can be reached. What the base learner
@@ -127,13 +127,6 @@ class IterLabelBoost(HypothesisLearner):
         self.beta = beta
         self.ledger = ledger
         self.key = key
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Release a hypothesis; labels are 0, 1, or -1 for records that have none (public)."""
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        records = read_partly(self.hypotheses, X, y)
-        mechanism = self.mechanism(len(records.X), len(records.pool))
-        return self._release(mechanism, records, WHO_HAS_LABELS)
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         """Return the mechanism for so many labelled and unlabelled records."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 from tacit import _validate
 from tacit.agnostic import sizes
-from tacit.agnostic.learner import WHO_HAS_LABELS, BaseLearner, HypothesisLearner, read_partly
+from tacit.agnostic.learner import BaseLearner, PartlyLabelledLearner
 from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.mechanisms.learning import LearningMechanism, RelabelledLearning
 
 
-class LabelBoost(HypothesisLearner):
+class LabelBoost(PartlyLabelledLearner):
     """Relabel labelled and unlabelled records by one hypothesis, and run a private learner on all.
 
     Parameters
@@ -89,21 +89,6 @@ class LabelBoost(HypothesisLearner):
         self.beta = beta
         self.ledger = ledger
         self.key = key
-
-    def fit(self, X: Any, y: Any) -> Self:
-        """Release a hypothesis.
-
-        Parameters
-        ----------
-        X : table
-            Private.
-        y : labels
-            0 or 1, private; -1 for records without a label, which is public.
-        """
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        records = read_partly(self.hypotheses, X, y)
-        mechanism = self.mechanism(len(records.X), len(records.pool))
-        return self._release(mechanism, records, WHO_HAS_LABELS)
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         """Return the mechanism for so many labelled and unlabelled records."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, Self, runtime_checkable
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 
+from tacit import _validate
 from tacit.agnostic.asking import ASSUMPTIONS, check_noise
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
@@ -19,6 +21,7 @@ from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import MemoryLedger, open_ledger
+from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.report.statement import PrivacyStatement
 
@@ -113,16 +116,34 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return state
 
 
+class PartlyLabelledLearner(HypothesisLearner):
+    """A learner from labelled records and others without; it can also be run inside another."""
+
+    hypotheses: Any
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Release a hypothesis.
+
+        Parameters
+        ----------
+        X : table
+            Private.
+        y : labels
+            0 or 1, private; -1 for records without a label, which is public.
+        """
+        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
+        records = read_partly(self.hypotheses, X, y)
+        mechanism = self.mechanism(len(records.X), len(records.pool))
+        return self._release(mechanism, records, WHO_HAS_LABELS)
+
+    @abstractmethod
+    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
+        """Return the mechanism for so many labelled and unlabelled records."""
+
+
 def _question(hypotheses: HypothesisClass) -> bytes:
     """Name what is asked for: under one key, a hypothesis of another class is not given back."""
     return f"hypothesis: {type(hypotheses).__name__} on {hypotheses.n_features}".encode()
-
-
-class LeftBehind:
-    """In the place of a ledger in a pickled learner: fitting again without one is refused."""
-
-    def __repr__(self) -> str:
-        return "<ledger left behind>"
 
 
 class _Once:

@@ -21,6 +21,7 @@ from tacit._inputs import (
     refuse_other_kind,
     workers,
 )
+from tacit._settings import relation_of
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
@@ -283,7 +284,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         classes = class_list(self.classes, labels)
         refuse_other_kind(y, classes)
         names = identifiers(groups, n_rows(records))
-        relation = rules.relation(
+        relation = relation_of(
             self.protect, self.neighbouring, grouped=names is not None, n_teachers=self.n_teachers
         )
         like = None if X_public is None else reader.questions(X_public)

@@ -6,7 +6,8 @@ import math
 from typing import Any
 
 from tacit import _validate
-from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit._settings import CONFIDENT_SHARE, own_mechanism, refuse_class
+from tacit.errors import InvalidArgument
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,
@@ -22,38 +23,8 @@ from tacit.theory.rules import teachers_for
 
 NAMES = ("sparse", "gaussian", "laplace", "confident", "exponential")
 
-CONFIDENT_SHARE = 0.2
-"""How far from an even vote to a unanimous one a confident answer lies: 60% of two classes."""
-
 ESTIMATE_SHARE = 0.2
 """Part of the budget that a private estimate of the error may take."""
-
-
-def relation(protect: str, neighbouring: str, *, grouped: bool, n_teachers: Any) -> Neighbouring:
-    """Return which data sets the guarantee is about, or refuse a pair that has no proof."""
-    _validate.one_of(("records", "labels"), protect=protect)
-    found = _validate.choice(Neighbouring, neighbouring=neighbouring)
-    if protect == "labels":
-        if found is Neighbouring.ADD_REMOVE:
-            raise InvalidArgument(
-                '`neighbouring` "add-remove" does not go with protect="labels", which protects '
-                "labels of records that are known to be there."
-            )
-        return Neighbouring.LABELS
-    if found is Neighbouring.LABELS:
-        raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
-    if found is Neighbouring.ADD_REMOVE:
-        if not grouped:
-            raise InvalidArgument(
-                '`groups` must be given with neighbouring="add-remove": each record\'s or '
-                "person's own identifier decides its shard."
-            )
-        if isinstance(n_teachers, str):
-            raise InvalidArgument(
-                '`n_teachers` must be a number with neighbouring="add-remove", got '
-                f"{n_teachers!r}: the number of records is private."
-            )
-    return found
 
 
 def teachers(given: Any, n_units: int | None, epsilon: float) -> int:
@@ -115,12 +86,8 @@ def mechanism(
 ) -> VoteMechanism:
     """Return the mechanism that answers within the budget."""
     if isinstance(given, VoteMechanism):
-        return _own(given, budget, n_classes)
-    if isinstance(given, type):
-        raise InvalidArgument(
-            f"`mechanism` must be a name or an object, got the class {given.__name__}; make one, "
-            f"for example with {given.__name__}.for_budget(...)."
-        )
+        return own_mechanism(given, budget, n_classes)
+    refuse_class(given)
     match _validate.one_of(NAMES, mechanism=given):
         case "gaussian":
             return GaussianVote.for_budget(budget, answers=questions, n_classes=n_classes)
@@ -138,20 +105,6 @@ def mechanism(
             )
         case _:
             return SparseVote.for_budget(budget, cutoff=refusals or 1, n_classes=n_classes)
-
-
-def _own(given: VoteMechanism, budget: Budget, n_classes: int) -> VoteMechanism:
-    if given.n_classes != n_classes:
-        raise InvalidArgument(
-            f"`mechanism` must be made for {n_classes} classes, got one for {given.n_classes}."
-        )
-    cost = given.epsilon(budget.delta)
-    if cost > budget.epsilon:
-        raise BudgetExceeded(
-            f"The mechanism given costs epsilon {cost:.4g} at delta {budget.delta:g}, above the "
-            f"budget's {budget.epsilon:g}. Use more noise or fewer answers, or raise the budget."
-        )
-    return given
 
 
 def refuse_silent(found: VoteMechanism, n_teachers: int) -> None:
