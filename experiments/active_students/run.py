@@ -33,7 +33,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from tacit._represented import RepresentedRows
-from tacit.datasets import load_a9a, load_mushrooms, load_newsgroups
+from tacit.datasets import load_two_classes
 from tacit.datasets.records import take
 from tacit.datasets.representation import PoolRepresentation
 from tacit.datasets.synthetic import LogisticModel
@@ -67,25 +67,14 @@ EPSILONS = (0.5, 1.0, 2.0)
 Data = tuple[Any, Any]
 
 
-def mushrooms() -> Data:
-    data = load_mushrooms()
-    return data.X, (data.y == 2).astype(int)
+def real(name: str) -> Callable[[], Data]:
+    """Return the loader of a real data set."""
 
+    def load() -> Data:
+        data = load_two_classes(name)
+        return data.X, data.y
 
-def a9a() -> Data:
-    data = load_a9a()
-    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
-    return X, (np.concatenate([data.train.y, data.test.y]) > 0).astype(int)
-
-
-def newsgroups() -> Data:
-    data = load_newsgroups()
-    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
-    X.data = 1 + np.log(X.data)  # a fixed function of each record alone
-    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    y = np.concatenate([data.train.y, data.test.y])
-    X = (sparse.diags(1 / np.maximum(norms, 1e-12)) @ X).tocsr()
-    return X, ((y >= 6) & (y <= 10)).astype(int)
+    return load
 
 
 def generated() -> Data:
@@ -99,9 +88,9 @@ def generated_wide() -> Data:
 
 
 DATA: dict[str, Callable[[], Data]] = {
-    "mushrooms": mushrooms,
-    "a9a": a9a,
-    "newsgroups-2": newsgroups,
+    "mushrooms": real("mushrooms"),
+    "a9a": real("a9a"),
+    "newsgroups-2": real("newsgroups"),
     "generated": generated,
     "generated-wide": generated_wide,
 }

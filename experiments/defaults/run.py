@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier
 from tacit.datasets import load_a9a, load_adult, load_mushrooms, load_newsgroups
 from tacit.datasets.records import take
+from tacit.datasets.two_classes import sublinear_rows, together
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from _record import write
@@ -44,9 +44,8 @@ def _mushrooms() -> tuple[Any, Any, Any]:
 
 
 def _a9a() -> tuple[Any, Any, Any]:
-    data = load_a9a()
-    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
-    return X, np.concatenate([data.train.y, data.test.y]), LogisticRegression()
+    data = together(load_a9a())
+    return data.X, data.y, LogisticRegression()
 
 
 def _adult() -> tuple[Any, Any, Any]:
@@ -61,12 +60,8 @@ def _adult() -> tuple[Any, Any, Any]:
 
 
 def _newsgroups() -> tuple[Any, Any, Any]:
-    data = load_newsgroups()
-    X = sparse.vstack([data.train.X, data.test.X]).tocsr()
-    X.data = 1 + np.log(X.data)  # sublinear counts: a fixed function of each record alone
-    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    X = sparse.diags(1 / np.maximum(norms, 1e-12)) @ X
-    return X.tocsr(), np.concatenate([data.train.y, data.test.y]), LogisticRegression()
+    data = together(load_newsgroups())
+    return sublinear_rows(data.X), data.y, LogisticRegression()
 
 
 DATA: dict[str, Callable[[], tuple[Any, Any, Any]]] = {

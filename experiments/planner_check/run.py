@@ -32,12 +32,11 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from tacit import Budget, PATEClassifier, PoolRepresentation
-from tacit.datasets import load_a9a, load_mushrooms, load_newsgroups
+from tacit.datasets import load_two_classes
 from tacit.datasets.records import take
 from tacit.theory.planner import plan_run
 from tacit.theory.vote_curve import measure_votes
@@ -52,24 +51,6 @@ SEARCHED = {
     "newsgroups": (30, 50, 75, 100, 150, 200),
     "a9a": (35, 50, 75, 100, 150),
 }
-
-
-def load(name: str) -> tuple[Any, Any]:
-    """Return points and labels 0 and 1."""
-    if name == "mushrooms":
-        data = load_mushrooms()
-        return data.X, (data.y == 2).astype(int)
-    if name == "a9a":
-        both = load_a9a()
-        X = sparse.vstack([both.train.X, both.test.X]).tocsr()
-        return X, (np.concatenate([both.train.y, both.test.y]) > 0).astype(int)
-    both = load_newsgroups()
-    X = sparse.vstack([both.train.X, both.test.X]).tocsr()
-    X.data = 1 + np.log(X.data)  # sublinear counts: a fixed function of each record alone
-    norms = np.sqrt(np.asarray(X.multiply(X).sum(axis=1)).ravel())
-    y = np.concatenate([both.train.y, both.test.y])
-    X = (sparse.diags(1 / np.maximum(norms, 1e-12)) @ X).tocsr()
-    return X, ((y >= 6) & (y <= 10)).astype(int)
 
 
 class Split:
@@ -199,7 +180,8 @@ def main() -> None:
     first, last = map(int, arguments.splits.split(":"))
     workers = Parallel(n_jobs=arguments.jobs)
     for name in arguments.names:
-        X, y = load(name)
+        data = load_two_classes(name)
+        X, y = data.X, data.y
         began = time.perf_counter()
         predicted = workers(delayed(predict)(X, y, seed) for seed in range(first, last))
         write(f"planner_predictions_{name}", {"splits": [first, last], "predictions": predicted})

@@ -12,6 +12,7 @@ from tacit.datasets.loaders import (
     load_newsgroups,
     load_votes,
 )
+from tacit.datasets.two_classes import load_two_classes
 
 __all__ = [
     "Labelled",
@@ -23,5 +24,6 @@ __all__ = [
     "load_mnist",
     "load_mushrooms",
     "load_newsgroups",
+    "load_two_classes",
     "load_votes",
 ]
