@@ -6,7 +6,6 @@ says, must not depend on what a private record holds.
 
 from __future__ import annotations
 
-import math
 import numbers
 import warnings
 from typing import Any
@@ -18,6 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets
 
+from tacit._identifiers import identifier_bytes
 from tacit.datasets.form import Kind
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
@@ -186,29 +186,11 @@ def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
         return None
     if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
         raise InvalidArgument("`groups` must hold one identifier per record of `X`.")
-    return [_identifier(one) for one in (groups.tolist() if hasattr(groups, "tolist") else groups)]
+    listed = groups.tolist() if hasattr(groups, "tolist") else groups
+    return [identifier_bytes(one) for one in listed]
 
 
 def numbered(names: list[bytes]) -> NDArray[np.intp]:
     """Return the number of each name, in order of appearance."""
     order: dict[bytes, int] = {}
     return np.array([order.setdefault(name, len(order)) for name in names], dtype=np.intp)
-
-
-def _identifier(one: Any) -> bytes:
-    if isinstance(one, np.generic):
-        one = one.item()
-    if isinstance(one, bytes):
-        return b"b" + one
-    # A missing identifier elsewhere turns whole numbers into floats, a text elsewhere turns them
-    # into text: 7, 7.0 and "7" are one person, or one odd record would re-shard everybody.
-    if isinstance(one, float) and math.isfinite(one) and one.is_integer():
-        one = int(one)
-    if isinstance(one, int) and not isinstance(one, bool):
-        one = str(one)
-    if isinstance(one, str):
-        return b"s" + one.removesuffix(".0").encode("utf-8", "surrogatepass")
-    try:
-        return b"o" + repr(one).encode("utf-8", "surrogatepass")
-    except Exception:  # records without a usable identifier count as one person's
-        return b"o"

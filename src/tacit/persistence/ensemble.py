@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 
 from tacit import __version__, _validate
 from tacit._files import Source, read_file, write_new
+from tacit._private_files import FILE_MODE, PrivateDirectory
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, SavedFormatError
 from tacit.persistence import envelope, manifest, models
-from tacit.persistence.files import FILE_MODE, PrivateDirectory, new_directory
+from tacit.persistence.files import new_directory
 from tacit.persistence.forms import row_form_from_dict, row_form_to_dict
 from tacit.persistence.stacked import Arrays, stack, stackable, unstack
 from tacit.teachers.labels import ClassList

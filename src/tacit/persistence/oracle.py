@@ -15,6 +15,7 @@ from typing import Any
 
 from tacit import __version__, _validate
 from tacit._files import Source, write_new
+from tacit._private_files import FILE_MODE, PrivateDirectory
 from tacit.errors import (
     InvalidArgument,
     LedgerError,
@@ -28,7 +29,7 @@ from tacit.oracle.private_oracle import PrivateOracle
 from tacit.oracle.terms import OracleTerms
 from tacit.persistence import envelope, manifest, oracle_terms
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
-from tacit.persistence.files import FILE_MODE, PrivateDirectory, new_directory
+from tacit.persistence.files import new_directory
 from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event

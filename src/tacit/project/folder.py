@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from tacit._files import replace_file
+from tacit._private_files import DIRECTORY_MODE, PrivateDirectory
 from tacit.errors import InvalidArgument, PersistenceError
-from tacit.persistence.files import DIRECTORY_MODE, PrivateDirectory
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger, open_ledger
 from tacit.privacy.ledger.composition import Amount

@@ -22,8 +22,8 @@ from typing import Any, Self
 import numpy as np
 
 from tacit._files import write_new
+from tacit._private_files import DIRECTORY_MODE, FILE_MODE, PrivateDirectory
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
-from tacit.persistence.files import DIRECTORY_MODE, FILE_MODE, PrivateDirectory
 from tacit.privacy.noise import SecureNoise
 from tacit.teachers.labels import IntArray
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -79,21 +80,44 @@ def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
 
 
 def _csv_cells(path: Path, wanted: Sequence[str], reading: Reading, *, private: bool) -> Cells:
+    found: Cells = {name: [] for name in wanted}
+    for part in csv_parts(path, wanted, reading, private=private, rows=1 << 16):
+        for name, cells in part.items():
+            found[name] += cells
+    return found
+
+
+def csv_parts(
+    path: Path,
+    wanted: Sequence[str],
+    reading: Reading,
+    *,
+    private: bool,
+    rows: int,
+    skip: int = 0,
+) -> Iterator[Cells]:
+    """Yield the cells of some columns of a CSV file, so many rows at a time.
+
+    The first ``skip`` rows are left out.
+    """
     names = _csv_header(path, reading, private=private)
     places = [names.index(name) for name in wanted]
-    rows = _rows(path, reading, private=private)
+    found = _rows(path, reading, private=private)
     if reading.columns is None:
-        next(rows, None)
-    columns: list[list[Any]] = [[] for _ in wanted]
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(names) and not private:
-            raise InvalidArgument(
-                f"Row {number} of {str(path)!r} has {len(row)} cells, and there are {len(names)} "
-                "columns."
-            )
-        for column, place in zip(columns, places, strict=True):
-            column.append(row[place].strip() if place < len(row) else "")
-    return dict(zip(wanted, columns, strict=True))
+        next(found, None)
+    numbered = enumerate(found, start=1)
+    while part := list(islice(numbered, rows)):
+        columns: list[list[Any]] = [[] for _ in wanted]
+        for number, row in part:
+            if len(row) != len(names) and not private:
+                raise InvalidArgument(
+                    f"Row {number} of {str(path)!r} has {len(row)} cells, and there are "
+                    f"{len(names)} columns."
+                )
+            if number > skip:
+                for column, place in zip(columns, places, strict=True):
+                    column.append(row[place].strip() if place < len(row) else "")
+        yield dict(zip(wanted, columns, strict=True))
 
 
 # ---- Parquet ------------------------------------------------------------------------------------
@@ -118,14 +142,14 @@ def _parquet_cells(path: Path, wanted: Sequence[str]) -> Cells:
 
     try:
         table = _parquet(path).read(columns=list(wanted))
-        return {name: _values(table.column(name)) for name in wanted}
+        return {name: values_in(table.column(name)) for name in wanted}
     except (ArrowException, OSError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise
         raise InvalidArgument(f"The file {str(path)!r} is damaged.") from None
 
 
-def _values(column: Any) -> list[Any]:
+def values_in(column: Any) -> list[Any]:
     """Return one value after the other: a data frame would change type over one missing cell.
 
     Some values have no counterpart in Python, such as times beyond the year 9999: they are missing,

@@ -8,7 +8,6 @@ are refused by ``votes_moved``, with the reason.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from enum import StrEnum
 
@@ -16,12 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit import _validate
+from tacit._identifiers import keyed_shards
 from tacit.errors import InvalidArgument
 from tacit.privacy.budget import Neighbouring
 
 IndexArray = NDArray[np.intp]
-
-SHORTEST_KEY = 16
 
 
 class Partition(StrEnum):
@@ -145,33 +143,7 @@ def hash_split(ids: Iterable[bytes | str | int], n_teachers: int, key: bytes) ->
     (3,)
     """
     n_teachers = _validate.positive_integer(n_teachers=n_teachers)
-    _validate.instance(bytes, key=key)
-    if not SHORTEST_KEY <= len(key) <= hashlib.blake2b.MAX_KEY_SIZE:
-        raise InvalidArgument(
-            f"`key` must be {SHORTEST_KEY} to {hashlib.blake2b.MAX_KEY_SIZE} bytes; its value is "
-            "secret and not shown."
-        )
-    shards = (_shard(_id_bytes(identifier), n_teachers, key) for identifier in ids)
-    return np.fromiter(shards, dtype=np.intp)
-
-
-def _shard(identifier: bytes, n_teachers: int, key: bytes) -> int:
-    # 128 bits, so that the remainder is uniform to within n_teachers / 2**128.
-    digest = hashlib.blake2b(identifier, key=key, digest_size=16, person=b"tacit-shard")
-    return int.from_bytes(digest.digest()) % n_teachers
-
-
-def _id_bytes(identifier: object) -> bytes:
-    # Kinds are told apart, so that 1 and "1" are different people only if the caller says so.
-    if isinstance(identifier, bytes):
-        return b"b" + identifier
-    if isinstance(identifier, str):
-        return b"s" + identifier.encode()
-    if isinstance(identifier, int | np.integer) and not isinstance(identifier, bool):
-        return b"i%d" % int(identifier)
-    raise InvalidArgument(
-        f"`ids` must be bytes, text or whole numbers, got a {type(identifier).__name__}."
-    )
+    return keyed_shards(ids, n_teachers, key)
 
 
 def _numbered(groups: ArrayLike, n_records: int) -> tuple[IndexArray, int]:

@@ -1,0 +1,105 @@
+"""What is public about shards in files: how many, of which columns, under which key's name."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.errors import SavedFormatError
+from tacit.privacy.budget import Neighbouring
+from tacit.tables import Column, Columns
+
+FORMAT = "tacit shards"
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """How records were made into shards. Public.
+
+    Parameters
+    ----------
+    n_shards : int
+    identifier : str
+        Column that says whose record it is; kept in the shards, and no feature.
+    label : str
+        Column of the labels.
+    whole_labels : bool
+        Whether labels are whole numbers, by the type of the files; otherwise they are texts.
+    layout : Columns
+        The features: numbers, or categories from a public list.
+    key_id : str
+        A public name of the secret key.
+
+    Examples
+    --------
+    >>> how = Sharding(8, "person", "ill", False, Columns((Column("age"),)), key_id="9f0c")
+    >>> how.neighbouring.value
+    'add-remove'
+    >>> Sharding.from_json(how.to_json()) == how
+    True
+    """
+
+    n_shards: int
+    identifier: str
+    label: str
+    whole_labels: bool
+    layout: Columns
+    key_id: str
+
+    partition = "hash"
+    neighbouring = Neighbouring.ADD_REMOVE
+
+    @property
+    def feature_names(self) -> list[str]:
+        """Names of the features, in order."""
+        return self.layout.names
+
+    @property
+    def fingerprint(self) -> str:
+        """One name for all of this: equal for equal settings, key and version of the format."""
+        return hashlib.sha256(self.to_json()).hexdigest()[:32]
+
+    def to_json(self) -> bytes:
+        """Return it as a file's content."""
+        told = {
+            "format": FORMAT,
+            "version": VERSION,
+            "n_shards": self.n_shards,
+            "identifier": self.identifier,
+            "label": self.label,
+            "whole_labels": self.whole_labels,
+            "columns": [
+                {"name": one.name, "categories": one.categories} for one in self.layout.columns
+            ],
+            "key_id": self.key_id,
+        }
+        return json.dumps(told, indent=1).encode() + b"\n"
+
+    @classmethod
+    def from_json(cls, content: bytes) -> Sharding:
+        """Read what ``to_json`` wrote."""
+        try:
+            told = json.loads(content)
+            if (told["format"], told["version"]) != (FORMAT, VERSION):
+                raise SavedFormatError(
+                    f"These shards must be of {FORMAT!r}, version {VERSION}; they are of another."
+                )
+            columns = tuple(_column(one) for one in told["columns"])
+            return cls(
+                int(told["n_shards"]),
+                str(told["identifier"]),
+                str(told["label"]),
+                bool(told["whole_labels"]),
+                Columns(columns),
+                str(told["key_id"]),
+            )
+        except (ValueError, KeyError, TypeError):
+            raise SavedFormatError("The description of these shards is damaged.") from None
+
+
+def _column(told: Any) -> Column:
+    listed = told["categories"]
+    return Column(str(told["name"]), None if listed is None else tuple(map(str, listed)))
