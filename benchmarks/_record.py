@@ -30,18 +30,29 @@ def machine() -> dict[str, Any]:
     }
 
 
-def write(name: str, figures: Mapping[str, Any]) -> Path:
+def write(name: str, figures: Mapping[str, Any], *, folder: Path = RESULTS) -> Path:
     """Write ``results/<name>.json`` and return its path."""
-    RESULTS.mkdir(exist_ok=True)
-    path = RESULTS / f"{name}.json"
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{name}.json"
     record = {
         "command": " ".join(["python", *_relative(sys.argv)]),
-        "commit": _commit(),
+        "commit": commit(),
         "machine": machine(),
         **figures,
     }
     path.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
     return path
+
+
+def commit() -> str | None:
+    """Return the commit that is checked out; None where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
 
 
 def _relative(arguments: list[str]) -> list[str]:
@@ -57,16 +68,6 @@ def _cpu_model() -> str:
         return platform.processor() or "unknown"
     models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
     return models[0] if models else platform.machine()
-
-
-def _commit() -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
 
 
 def _version(package: str) -> str | None:

@@ -1,0 +1,224 @@
+"""[LZCW21] Table 4: accuracy of PATE-PSQ and PATE-ASQ, private and not, over 30 random splits.
+
+    python -m experiments.reproduction.table4 --data mushrooms
+
+Data: mushrooms, a9a, real-sim (give its place with ``--path``; left out with a reason when it is
+not there), newsgroups (20 newsgroups as two classes: our stand-in for real-sim, not the same data).
+80% private, 2% the pool, 18% test; 100 records a teacher; epsilon 0.5, 1, 2; delta one over the
+number of private records; one record replaced. Split s is ``default_rng(s).permutation``; privacy
+noise is secure and has no seed.
+
+Each split is one line of ``results/reproduction_table4_<data>.jsonl``, written when it is done: a
+second run goes on where the first stopped, ``--fresh`` starts anew. Look for: the paper's number
+beside ours, for two linear students of the same answers, and with the noise of Algorithm 1 as
+printed.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+import warnings
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks._record import commit
+
+from tacit.datasets import Labelled
+from tacit.errors import DataUnavailable
+
+from . import plots
+from .command import interval, markdown, parser, seeds, shown, write_summary, write_table
+from .data import DATA, load
+from .protocol import Split, Variant, variants
+from .published import EPSILONS, METHODS, STAND_IN, printed
+from .store import Row, Store, run_missing
+
+STUDENTS = ("logistic", "one-pass")
+
+
+def run_split(name: str, data: Labelled, head: str | None, seed: int) -> Row:
+    """Return the line of one split."""
+    began = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # balanced accuracy, where a student says one class only
+        split = Split(data, seed)
+        rows = [split.run(variant) for variant in variants()]
+    return {
+        "data": name,
+        "seed": seed,
+        "commit": head,
+        "seconds": round(time.perf_counter() - began, 2),
+        "points": len(split.names),
+        "teachers": split.sizes.teachers,
+        "references": split.references(),
+        "rows": rows,
+    }
+
+
+def of(lines: Iterable[Row], variant: Variant) -> list[dict[str, Any]]:
+    """Return a variant's row on every split."""
+    wanted = variant.name, variant.epsilon, variant.calibration
+    return [
+        row
+        for line in lines
+        for row in line["rows"]
+        if (row["method"], row["epsilon"], row["calibration"]) == wanted
+    ]
+
+
+def accuracies(rows: Iterable[dict[str, Any]], student: str, what: str = "accuracy") -> list[float]:
+    """Return a student's accuracy on every split."""
+    return [row["students"][student][what] for row in rows]
+
+
+def table(name: str, lines: list[Row], calibration: str) -> str:
+    """Return the paper's row beside ours."""
+    paper = f"paper ({STAND_IN[name]})" if name in STAND_IN else "paper"
+    head = (
+        "method",
+        "ε",
+        f"questions, {paper}",
+        "questions, ours",
+        f"ε ex post, {paper}",
+        "ε spent, ours",
+        f"accuracy, {paper}",
+        "logistic student",
+        "one-pass student",
+    )
+    body = []
+    for variant in variants():
+        rows = of(lines, variant)
+        if variant.calibration == calibration and rows:
+            body.append([*_beside(name, variant, rows)])
+    return markdown(head, body)
+
+
+def _beside(name: str, variant: Variant, rows: list[dict[str, Any]]) -> Iterable[str]:
+    given = printed(name, variant.method, variant.epsilon)
+    yield variant.name
+    yield "∞" if variant.epsilon is None else f"{variant.epsilon:g}"
+    yield f"{given.questions:g}" if given else "-"
+    yield shown([row["asked"] for row in rows], 1)
+    yield f"{given.ex_post:g}" if given and given.ex_post else "-"
+    yield "-" if variant.epsilon is None else f"{np.mean([row['spent'] for row in rows]):.4f}"
+    yield f"{given.accuracy:.4f} ± {given.interval:.4f}" if given else "-"
+    for student in STUDENTS:
+        yield shown(accuracies(rows, student))
+
+
+def summary(name: str, lines: list[Row]) -> list[dict[str, Any]]:
+    """Return means, intervals and the paper's number, for programs."""
+    found = []
+    for variant in variants():
+        rows = of(lines, variant)
+        given = printed(name, variant.method, variant.epsilon)
+        entry: dict[str, Any] = {
+            "method": variant.name,
+            "epsilon": variant.epsilon,
+            "calibration": variant.calibration,
+            "paper": given and given.accuracy,
+            "questions": _pair([row["asked"] for row in rows]),
+            "right labels": _pair([row["right"] for row in rows]),
+        }
+        if variant.epsilon is not None:
+            entry["sigma"] = rows[0]["sigma"]
+            entry["spent"] = _pair([row["spent"] for row in rows])
+        for student in STUDENTS:
+            values = accuracies(rows, student)
+            entry[student] = {
+                "accuracy": _pair(values),
+                "deviation": round(float(np.std(values, ddof=min(1, len(values) - 1))), 4),
+                "balanced": _pair(accuracies(rows, student, "balanced")),
+            }
+        found.append(entry)
+    return found
+
+
+def gains(lines: list[Row]) -> list[dict[str, Any]]:
+    """Return ASQ less PSQ on the same split, with the interval of the paired difference."""
+    found = []
+    for epsilon in EPSILONS:
+        both = [of(lines, Variant(method, epsilon, "exact")) for method in METHODS]
+        for student in STUDENTS:
+            passive, active = (accuracies(rows, student) for rows in both)
+            difference = [a - p for a, p in zip(active, passive, strict=True)]
+            found.append({"epsilon": epsilon, "student": student, "gain": _pair(difference)})
+    return found
+
+
+def gain_table(name: str, lines: list[Row]) -> str:
+    """Return the paper's gain of active questions beside ours."""
+    found, rows = gains(lines), []
+    for epsilon in EPSILONS:
+        passive, active = (printed(name, method, epsilon) for method in METHODS)
+        paper = f"{active.accuracy - passive.accuracy:+.4f}" if passive and active else "-"
+        mine = [one["gain"] for one in found if one["epsilon"] == epsilon]
+        shown_ = [f"{mean:+.4f} ± {half:.4f}" if half else f"{mean:+.4f}" for mean, half in mine]
+        rows.append(["∞" if epsilon is None else f"{epsilon:g}", paper, *shown_])
+    paper = f"paper ({STAND_IN[name]})" if name in STAND_IN else "paper"
+    return markdown(("ε", paper, "logistic student", "one-pass student"), rows)
+
+
+def _pair(values: Iterable[float]) -> list[float | None]:
+    mean, half = interval(values)
+    return [round(mean, 4), None if np.isnan(half) else round(half, 4)]
+
+
+def tell(name: str, out: Path, lines: list[Row], told: dict[str, Any]) -> None:
+    """Write summary, tables and plot of all lines there are."""
+    references = {
+        key: _pair([line["references"][key] for line in lines]) for key in lines[0]["references"]
+    }
+    tables = {how: table(name, lines, how) for how in ("exact", "zcdp")}
+    print(tables["exact"], gain_table(name, lines), tables["zcdp"], references, sep="\n")
+    write_table(out, f"table4_{name}", tables["exact"])
+    write_table(out, f"table4_{name}_gain", gain_table(name, lines))
+    write_table(out, f"table4_{name}_zcdp", tables["zcdp"])
+    plots.table4(out, name, summary(name, lines), references["larger class"][0])
+    write_summary(
+        out,
+        "experiments.reproduction.table4",
+        f"table4_{name}",
+        {
+            "splits": len(lines),
+            **told,
+            "mean and half of the 95% interval": {
+                "references": references,
+                "rows": summary(name, lines),
+                "ASQ less PSQ, paired": gains(lines),
+            },
+        },
+    )
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = parser(__doc__)
+    options.add_argument("--data", choices=DATA, default="mushrooms")
+    options.add_argument("--path", type=Path, help="the file of real-sim")
+    given = options.parse_args(arguments)
+    try:
+        data = load(given.data, given.path)
+    except DataUnavailable as reason:
+        print(f"skipped: {reason}")
+        return
+    store = Store(given.out / "results" / f"reproduction_table4_{given.data}.jsonl")
+    if given.fresh:
+        store.clear()
+    began, done = time.perf_counter(), 0
+    run = functools.partial(run_split, given.data, data, commit())
+    for row in run_missing(store, seeds(given.splits), run, given.jobs):
+        done += 1
+        print(given.data, row["seed"], row["seconds"], "s", flush=True)
+    lines = store.rows()
+    told: dict[str, Any] = {"seconds a split": _pair([line["seconds"] for line in lines])}
+    if done == len(lines):
+        told["seconds in all"] = round(time.perf_counter() - began, 1)
+        told["processes"] = given.jobs
+    tell(given.data, given.out, lines, told)
+
+
+if __name__ == "__main__":
+    main()
