@@ -36,7 +36,7 @@ class PrivateDirectory:
         except OSError as error:
             raise PersistenceError(f"{str(path)!r} cannot be opened: {error.strerror}.") from error
         try:
-            _check_private(os.fstat(self._handle), path, DIRECTORY_MODE)
+            check_private(os.fstat(self._handle), path, DIRECTORY_MODE)
         except ExposedFiles:
             self.close()
             raise
@@ -61,7 +61,7 @@ class PrivateDirectory:
         status = os.stat(name, dir_fd=self._handle, follow_symlinks=False)
         if not stat.S_ISREG(status.st_mode):
             raise DamagedFile(f"{str(where)!r} is not a plain file.")
-        _check_private(status, where, FILE_MODE)
+        check_private(status, where, FILE_MODE)
 
     def read(self, name: str) -> bytes:
         """Return the bytes of one file of it."""
@@ -80,14 +80,15 @@ class PrivateDirectory:
             status = os.fstat(handle)
             if not stat.S_ISREG(status.st_mode):
                 raise DamagedFile(f"{str(where)!r} is not a plain file.")
-            _check_private(status, where, FILE_MODE)
+            check_private(status, where, FILE_MODE)
             with os.fdopen(handle, "rb", closefd=False) as file:
                 return file.read()
         finally:
             os.close(handle)
 
 
-def _check_private(status: os.stat_result, path: Path, mode: int) -> None:
+def check_private(status: os.stat_result, path: Path, mode: int) -> None:
+    """Refuse what is not the user's own, or is open to others; ``mode`` is what would be right."""
     if status.st_uid != os.geteuid():
         raise ExposedFiles(
             f"{str(path)!r} belongs to another user, who can read and change it. If you trust what "

@@ -33,7 +33,7 @@ def test_the_transcript_is_what_happens(tmp_path: Path, monkeypatch: pytest.Monk
     (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
     exec(compile(code, GUIDE.name, "exec"), {})
     commands = steps(text)
-    assert len(commands) == 8
+    assert len(commands) == 10
     for command, shown in commands:
         program, *words = shlex.split(command)
         assert program == "tacit"
@@ -47,7 +47,7 @@ def test_the_transcript_is_what_happens(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_everything_said_of_exit_statuses_and_learners_is_in_the_guide() -> None:
-    from tacit.cli.running import DEFECT, INTERRUPTED
+    from tacit.cli.endings import DEFECT, INTERRUPTED
     from tacit.project import LEARNERS
 
     text = GUIDE.read_text()

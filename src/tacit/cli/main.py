@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "predict": ("tacit.cli.predict:predict", "Predict with a model that tacit fit wrote."),
     "report": ("tacit.cli.report:report", "Show the report of a run, or write it as a page."),
     "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
+    "shard": ("tacit.cli.shard:shard", "Send records to one Parquet file per shard, on disk."),
 }
 
 

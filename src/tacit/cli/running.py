@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import sys
-import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,10 +14,11 @@ import click
 from tacit import __version__
 from tacit._resolve import resolve
 from tacit.cli.amounts import left, promised, words
+from tacit.cli.endings import told_in_one_line
 from tacit.cli.run_options import Asked
 from tacit.datasets.form import PointForm
 from tacit.datasets.records import PublicPool, n_rows
-from tacit.errors import BudgetExceeded, InvalidArgument, TacitError
+from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
@@ -29,9 +28,6 @@ from tacit.tables import Pool, PrivateTable, Reading, read_labelled, read_pool, 
 from tacit.tables.layout import Columns, word
 from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
-
-INTERRUPTED = 130
-DEFECT = 70
 
 Results = Callable[[ProjectClassifier, RunReport, Account, bool], None]
 """Writes what a run found: classifier, report, the account afterwards, whether it was taken up."""
@@ -60,7 +56,7 @@ def run(kind: str, asked: Asked, write: Results) -> None:
     if asked.check is not None:
         known = read_labelled(asked.check, pool.layout, reading, label=asked.label)
     settings = _settings(kind, asked, pool)
-    with _told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
+    with told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
         try:
             paid = _confirm(asked, project, budget, account, folder)
             table = read_private(
@@ -237,31 +233,4 @@ def _told_how_to_start_over(paid: bool) -> Iterator[None]:
         raise InvalidArgument(
             f"The interrupted run cannot go on: {error} It needs as many records as it had, or "
             "the same --n-teachers and --n-queries; --fresh starts another, at its own cost."
-        ) from None
-
-
-class _Defect(click.ClickException):
-    exit_code = DEFECT
-
-
-@contextmanager
-def _told_in_one_line() -> Iterator[None]:
-    """End in one line, whatever happens; an error that is not ours may quote private values."""
-    try:
-        yield
-    except (TacitError, click.ClickException, click.exceptions.Exit, click.Abort):
-        raise
-    except KeyboardInterrupt:
-        click.echo(
-            "\nInterrupted. Results that were there are unchanged; the same command goes on where "
-            "this one stopped.",
-            err=True,
-        )
-        raise click.exceptions.Exit(INTERRUPTED) from None
-    except (Exception, SystemExit) as error:
-        where = traceback.extract_tb(error.__traceback__)[-1]
-        raise _Defect(
-            f"Unexpected {type(error).__name__} in {Path(where.filename).name}, line "
-            f"{where.lineno}. Its text may hold private values and is not shown. Nothing was "
-            "written; what was released is on the ledger."
         ) from None

@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tacit._files import Source
+from tacit._identifiers import checked_key
 from tacit._private_files import PrivateDirectory
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
 from tacit.shards.header import Sharding
@@ -52,19 +53,6 @@ class ShardFolder:
     """Shards in files. What it shows of itself is public; what it reads is private.
 
     Small and free of secrets, so it can be sent to workers that see the same folder.
-
-    Attributes
-    ----------
-    path : Path
-    sharding : Sharding
-        Settings of the shards.
-    n_shards : int
-    feature_names : list of str
-    label : str
-        Name of the column of labels.
-    fingerprint : str
-        Public identity of the sharding: key, number of shards, columns, version of the format.
-        Not of the records: a fingerprint of private data can be searched.
     """
 
     def __init__(self, path: Path, sharding: Sharding) -> None:
@@ -88,7 +76,10 @@ class ShardFolder:
 
     @property
     def fingerprint(self) -> str:
-        """Public identity of the sharding."""
+        """Public identity of the sharding: key, number of shards, columns, version of the format.
+
+        Not of the records: a fingerprint of private data can be searched.
+        """
         return self.sharding.fingerprint
 
     def read(self, number: int) -> tuple[Any, NDArray[Any]]:
@@ -145,6 +136,6 @@ def shard_name(number: int) -> str:
 def read_key(opened: PrivateDirectory) -> bytes:
     """Return the secret key of a folder's hash."""
     try:
-        return bytes.fromhex(opened.read(KEY).decode("ascii"))
+        return checked_key(bytes.fromhex(opened.read(KEY).decode("ascii")))
     except ValueError:
         raise DamagedFile("The key of these shards is damaged.") from None

@@ -21,11 +21,12 @@ from tacit.shards.parts import Part, Sizes, rows_of
 from tacit.shards.storage import arrow
 
 WINDOW_BYTES = 64 << 20
-WRITERS = 2
+WRITERS = 4
+"""More than cores: writers mostly wait for the disk."""
 
 
 def write_merged(
-    folder: Path, parts: Sequence[Part], n_shards: int, schema: Any, tell: Callable[[int], None]
+    folder: Path, parts: Sequence[Part], n_shards: int, schema: Any, tell: Callable[[float], None]
 ) -> None:
     """Write the shards that are not there yet. ``tell`` is given how many are."""
     sizes = Sizes.of(schema)

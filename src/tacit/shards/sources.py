@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,15 +56,25 @@ class SourceFile:
             status = self.path.stat()
         return [status.st_size, status.st_mtime_ns]
 
+    def fraction(self, rows: int) -> float:
+        """Return how much of the file so many rows are; 0 for CSV, whose length is not known."""
+        if self.format is not Format.PARQUET:
+            return 0.0
+        return rows / max(self._n_rows, rows, 1)
+
+    @cached_property
+    def _n_rows(self) -> int:
+        with self._parquet() as file:
+            return int(file.metadata.num_rows)
+
     def batches(self, columns: Sequence[str], rows: int, skip: int) -> Iterator[Batch]:
         """Yield some columns, so many rows at a time, after leaving out the first ``skip`` rows."""
         if self.format is Format.PARQUET:
             yield from self._parquet_batches(columns, rows, skip)
             return
-        text = arrow().string()
         for cells in csv_parts(self.path, columns, self.reading, private=True, rows=rows,
                                skip=skip):  # fmt: skip
-            yield {name: arrow().array(_utf8(cells[name]), type=text) for name in columns}
+            yield {name: _texts(cells[name]) for name in columns}
 
     def _parquet_batches(self, columns: Sequence[str], rows: int, skip: int) -> Iterator[Batch]:
         with self._parquet() as file:
@@ -127,5 +138,9 @@ def source_files(given: Iterable[Path], reading: Reading) -> list[SourceFile]:
     return found
 
 
-def _utf8(cells: list[Any]) -> list[str]:
-    return [cell.encode("utf-8", "replace").decode("utf-8") for cell in cells]
+def _texts(cells: list[Any]) -> Any:
+    pa = arrow()
+    try:
+        return pa.array(cells, type=pa.string())
+    except UnicodeError:  # a lone half of a pair of characters can be in a text, and in no file
+        return pa.array([one.encode("utf-8", "replace").decode() for one in cells], pa.string())

@@ -124,7 +124,7 @@ def _categories(column: Any, categories: tuple[str, ...]) -> Any:
 
 
 def _words(column: Any) -> tuple[NDArray[np.intp], list[str | None]]:
-    codes, words = _distinct(column, _utf8_word)
+    codes, words = _distinct(column, word)
     return codes, [*words, None]
 
 
@@ -132,12 +132,6 @@ def _texts(codes: NDArray[np.intp], words: list[str | None]) -> Any:
     pa = arrow()
     listed = pa.array([one or "" for one in words], type=pa.string())
     return listed.take(pa.array(np.where(codes < 0, len(words) - 1, codes)))
-
-
-def _utf8_word(cell: Any) -> str | None:
-    found = word(cell)
-    # A lone half of a character pair can be in a text, and in no file.
-    return None if found is None else found.encode("utf-8", "replace").decode("utf-8")
 
 
 def _distinct(column: Any, read: Callable[[Any], Any]) -> tuple[NDArray[np.intp], list[Any]]:

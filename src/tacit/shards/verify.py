@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from tacit._files import Source
@@ -11,9 +9,10 @@ from tacit._identifiers import identifier_bytes, key_id, keyed_shards
 from tacit._private_files import PrivateDirectory
 from tacit.errors import DamagedFile
 from tacit.shards.folder import HEADER, KEY, PLAN, ShardFolder, open_shards, read_key, shard_name
+from tacit.shards.progress import bar
 
 
-def verify_shards(path: Source, tell: Callable[[int], None] = lambda done: None) -> ShardFolder:
+def verify_shards(path: Source, *, progress: bool | None = False) -> ShardFolder:
     """Check a finished folder of shards, one file at a time.
 
     Every file of the sharding is there and no other; the key is the one of the header; and every
@@ -23,8 +22,8 @@ def verify_shards(path: Source, tell: Callable[[int], None] = lambda done: None)
     Parameters
     ----------
     path : path
-    tell : function of int, optional
-        Given the number of shards that were checked.
+    progress : bool, optional
+        Whether to show a bar; None: on a terminal only.
 
     Raises
     ------
@@ -39,12 +38,17 @@ def verify_shards(path: Source, tell: Callable[[int], None] = lambda done: None)
     known = {HEADER, PLAN, KEY, *map(shard_name, range(folder.n_shards))}
     for name in sorted(names - known):
         raise DamagedFile(f"{str(folder.path / name)!r} does not belong to these shards.")
-    for number in range(folder.n_shards):
-        ids = {identifier_bytes(one) for one in folder.read_identifiers(number)}
-        if np.any(keyed_shards(ids, folder.n_shards, key) != number):
-            raise DamagedFile(
-                f"{str(folder.path / shard_name(number))!r} holds a record of another shard."
-            )
-        folder.read(number)
-        tell(number + 1)
+    with bar("checking", folder.n_shards, progress) as tell:
+        for number in range(folder.n_shards):
+            _check(folder, number, key)
+            tell(number + 1)
     return folder
+
+
+def _check(folder: ShardFolder, number: int, key: bytes) -> None:
+    folder.read(number)  # all of it can be read
+    ids = {identifier_bytes(one) for one in folder.read_identifiers(number)}
+    if np.any(keyed_shards(ids, folder.n_shards, key) != number):
+        raise DamagedFile(
+            f"{str(folder.path / shard_name(number))!r} holds a record of another shard."
+        )

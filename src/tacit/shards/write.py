@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from tqdm import tqdm
 
 from tacit import _validate
 from tacit._files import Source, sync_directory
@@ -19,11 +16,12 @@ from tacit._identifiers import checked_key, key_id
 from tacit._private_files import DIRECTORY_MODE, PrivateDirectory
 from tacit.errors import InvalidArgument
 from tacit.privacy.noise import SecureNoise
-from tacit.shards.files import finished, locked, not_finished
+from tacit.shards.files import UNFINISHED, finished, locked, not_finished
 from tacit.shards.folder import HEADER, KEY, PLAN, WORK, ShardFolder, open_shards, read_key
 from tacit.shards.header import Sharding
 from tacit.shards.merge import write_merged
 from tacit.shards.parts import PartFolder, write_parts
+from tacit.shards.progress import bar
 from tacit.shards.sources import SourceFile, source_files
 from tacit.shards.storage import plain_numbers, schema, short_numbers, whole_numbers
 from tacit.tables import Column, Columns, Format, Reading
@@ -197,9 +195,9 @@ def _shard(
     if not (place / HEADER).exists():
         work.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
         columns = schema(sharding, asked.narrow)
-        with _bar("reading", len(asked.sources), progress) as tell:
+        with bar("reading", len(asked.sources), progress) as tell:
             parts = write_parts(PartFolder(work), asked.sources, sharding, columns, key, tell)
-        with _bar("shards", asked.n_shards, progress) as tell:
+        with bar("shards", asked.n_shards, progress) as tell:
             write_merged(place, parts, asked.n_shards, columns, tell)
         sync_directory(place)
         # Last: a folder with a header is finished.
@@ -212,12 +210,11 @@ def _planned(asked: Asked, place: Path, key: bytes | None) -> bytes:
     with PrivateDirectory(place) as opened:
         names = opened.names()
         if PLAN not in names:
-            if names - {KEY, KEY + ".unfinished", PLAN + ".unfinished"}:
+            if names - {KEY, KEY + UNFINISHED, PLAN + UNFINISHED}:
                 raise InvalidArgument(
                     f"The folder {str(place)!r} is not empty and holds no shards. Name a new one."
                 )
             key = key or SecureNoise().bits(256).to_bytes(32)
-            (place / KEY).unlink(missing_ok=True)
             finished(place / KEY, key.hex().encode())
             finished(place / PLAN, _plan(asked, key))
             return key
@@ -240,6 +237,8 @@ def _plan(asked: Asked, key: bytes) -> bytes:
 
 
 def _make(place: Path) -> None:
+    if not place.parent.is_dir():
+        raise InvalidArgument(f"There is no folder {str(place.parent)!r} to put the shards in.")
     if not place.exists():
         place.mkdir(mode=DIRECTORY_MODE)
         place.chmod(DIRECTORY_MODE)
@@ -248,27 +247,20 @@ def _make(place: Path) -> None:
 
 
 def _empty(place: Path) -> None:
-    """Remove what an earlier run left; the header goes first, so that no half looks whole."""
+    """Remove what an earlier run left, and nothing else.
+
+    The header goes first, so that no half looks whole, and the plan after the shards, so that
+    stopped here it can begin again.
+    """
     if not (place / PLAN).exists():
         return
     (place / HEADER).unlink(missing_ok=True)
     for name in os.listdir(place):
-        if name.endswith(".parquet"):
+        if ".parquet" in Path(name).suffixes:
             (place / name).unlink()
     shutil.rmtree(place / WORK, ignore_errors=True)
-    for name in (KEY, PLAN):
+    for name in (PLAN, KEY):
         (place / name).unlink(missing_ok=True)
-
-
-@contextmanager
-def _bar(what: str, total: int, progress: bool | None) -> Iterator[Callable[[int], None]]:
-    disable = None if progress is None else not progress
-    with tqdm(total=total, desc=what, disable=disable, leave=False) as bar:
-
-        def tell(done: int) -> None:
-            bar.update(done - bar.n)
-
-        yield tell
 
 
 def _layout_of_types(

@@ -1,0 +1,129 @@
+"""One folder of records to 2,000 shards, by four engines: seconds and peak memory of each.
+
+Every engine is given the same shard numbers, from the same keyed hash. Needs polars and duckdb
+besides the locked packages; one that is not installed is left out.
+
+    python benchmarks/compare_engines.py [--records 2000000] [--shards 2000]
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.metadata
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import _big_records
+import _peak_memory
+import _record
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from tacit._identifiers import identifier_bytes, keyed_shards
+from tacit.shards import write_shards
+from tacit.shards.storage import identifiers
+
+KEY = b"a key for a benchmark"
+ENGINES = {"tacit": "pyarrow", "dataset": "pyarrow", "duckdb": "duckdb", "polars": "polars"}
+
+
+def shard_numbers(ids: pa.Array, n_shards: int) -> pa.Array:
+    """Return the shard of each identifier."""
+    codes, different, _ = identifiers(ids)
+    return pa.array(keyed_shards(map(identifier_bytes, different), n_shards, KEY)[codes])
+
+
+def batches(source: Path, n_shards: int) -> Iterator[pa.RecordBatch]:
+    """Yield records with their shards."""
+    for path in sorted(source.iterdir()):
+        for batch in pq.ParquetFile(path, pre_buffer=False).iter_batches(65536):
+            yield batch.append_column(
+                "shard", shard_numbers(batch.column(_big_records.ID), n_shards)
+            )
+
+
+def reader(source: Path, n_shards: int) -> pa.RecordBatchReader:
+    """Return the same as a stream."""
+    schema = pq.read_schema(next(source.iterdir())).append(pa.field("shard", pa.int64()))
+    return pa.RecordBatchReader.from_batches(schema, batches(source, n_shards))
+
+
+def with_tacit(source: Path, target: Path, n_shards: int) -> None:
+    """Two passes over sorted parts, as ``tacit shard`` does."""
+    write_shards([source], target, n_shards=n_shards, identifier=_big_records.ID,
+                 label=_big_records.LABEL, key=KEY)  # fmt: skip
+
+
+def with_dataset(source: Path, target: Path, n_shards: int) -> None:
+    """pyarrow's own writer of partitioned data sets."""
+    ds.write_dataset(
+        reader(source, n_shards), target, format="parquet", partitioning=["shard"],
+        max_partitions=n_shards, max_open_files=n_shards + 10,
+        min_rows_per_group=2000, max_rows_per_group=100_000, use_threads=False,
+    )  # fmt: skip
+
+
+def with_duckdb(source: Path, target: Path, n_shards: int) -> None:
+    """DuckDB's partitioned COPY, told to stay under one gigabyte."""
+    import duckdb
+
+    connection = duckdb.connect()
+    for line in ("SET memory_limit='1GB'", f"SET partitioned_write_max_open_files={n_shards}",
+                 f"SET temp_directory='{target}.spill'"):  # fmt: skip
+        connection.execute(line)
+    stream = reader(source, n_shards)  # noqa: F841  DuckDB finds it by its name
+    connection.execute(f"COPY (FROM stream) TO '{target}' (FORMAT parquet, PARTITION_BY (shard))")
+
+
+def with_polars(source: Path, target: Path, n_shards: int) -> None:
+    """Polars' streaming engine, with one file per shard as its sink."""
+    import polars as pl
+
+    def shards(ids: pl.Series) -> pl.Series:
+        return pl.Series(shard_numbers(ids.to_arrow(), n_shards))
+
+    number = pl.col(_big_records.ID).map_batches(shards, return_dtype=pl.Int64, is_elementwise=True)
+    lazy = pl.scan_parquet(source / "*.parquet").with_columns(shard=number)
+    lazy.sink_parquet(pl.PartitionBy(target, key="shard"), mkdir=True, engine="streaming")
+
+
+def main() -> None:
+    """Run each engine in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--shards", type=int, default=2_000)
+    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        engine, source, target = asked.one
+        globals()[f"with_{engine}"](Path(source), Path(target), asked.shards)
+        return
+    rows = []
+    with tempfile.TemporaryDirectory() as place:
+        source, target = Path(place) / "records", Path(place) / "shards"
+        _big_records.write_records(source, asked.records)
+        for engine, package in ENGINES.items():
+            command = [sys.executable, __file__, "--shards", str(asked.shards)]
+            try:
+                version = importlib.metadata.version(package)
+                seconds, peaks, _ = _peak_memory.run(
+                    [*command, "--one", engine, str(source), str(target)]
+                )
+                files = sum(1 for one in target.rglob("*.parquet"))
+                rows.append({"engine": engine, "version": version, "seconds": round(seconds, 1),
+                             "peak_mib": max(peaks.values()), "files": files})  # fmt: skip
+            except (importlib.metadata.PackageNotFoundError, SystemExit) as error:
+                rows.append({"engine": engine, "failed": str(error).split(":")[0]})
+            print(rows[-1])
+            shutil.rmtree(target, ignore_errors=True)
+            shutil.rmtree(f"{target}.spill", ignore_errors=True)
+    settings = {"records": asked.records, "shards": asked.shards}
+    print(f"written: {_record.write('compare_engines', {**settings, 'engines': rows}).name}")
+
+
+if __name__ == "__main__":
+    main()
