@@ -19,10 +19,10 @@ from .published import METHODS, STAND_IN
 STYLE = {"svg.hashsalt": "tacit", "svg.fonttype": "none", "font.size": 8.5}
 PLACES = (0.5, 1.0, 2.0, None)
 LINES = (
-    ("logistic student", "logistic", "exact", "o-", "C0"),
-    ("one-pass student", "one-pass", "exact", "s-", "C1"),
+    ("logistic", "logistic", "exact", "o-", "C0"),
+    ("logistic, no penalty", "no penalty", "exact", "^-", "C2"),
+    ("one-pass", "one-pass", "exact", "s-", "C1"),
     ("logistic, noise as printed", "logistic", "zcdp", "o:", "C0"),
-    ("one-pass, noise as printed", "one-pass", "zcdp", "s:", "C1"),
 )
 """What is drawn of Table 4: label, student, calibration, style, colour."""
 

@@ -10,7 +10,7 @@ noise is secure and has no seed.
 
 Each split is one line of ``results/reproduction_table4_<data>.jsonl``, written when it is done: a
 second run goes on where the first stopped, ``--fresh`` starts anew. Look for: the paper's number
-beside ours, for two linear students of the same answers, and with the noise of Algorithm 1 as
+beside ours, for three linear students of the same answers, and with the noise of Algorithm 1 as
 printed.
 """
 
@@ -32,11 +32,9 @@ from tacit.errors import DataUnavailable
 from . import plots
 from .command import interval, markdown, parser, seeds, shown, write_summary, write_table
 from .data import DATA, load
-from .protocol import Split, Variant, variants
+from .protocol import STUDENTS, Split, Variant, variants
 from .published import EPSILONS, METHODS, STAND_IN, printed
 from .store import Row, Store, run_missing
-
-STUDENTS = ("logistic", "one-pass")
 
 
 def run_split(name: str, data: Labelled, head: str | None, seed: int) -> Row:
@@ -78,17 +76,14 @@ def accuracies(rows: Iterable[dict[str, Any]], student: str, what: str = "accura
 
 def table(name: str, lines: list[Row], calibration: str) -> str:
     """Return the paper's row beside ours."""
-    paper = f"paper ({STAND_IN[name]})" if name in STAND_IN else "paper"
+    paper = _paper(name)
     head = (
         "method",
         "ε",
-        f"questions, {paper}",
-        "questions, ours",
-        f"ε ex post, {paper}",
-        "ε spent, ours",
-        f"accuracy, {paper}",
-        "logistic student",
-        "one-pass student",
+        f"questions: {paper} / ours",
+        f"ε ex post, {paper} / spent, ours",
+        f"accuracy: {paper}",
+        *(f"ours: {student}" for student in STUDENTS),
     )
     body = []
     for variant in variants():
@@ -102,10 +97,13 @@ def _beside(name: str, variant: Variant, rows: list[dict[str, Any]]) -> Iterable
     given = printed(name, variant.method, variant.epsilon)
     yield variant.name
     yield "∞" if variant.epsilon is None else f"{variant.epsilon:g}"
-    yield f"{given.questions:g}" if given else "-"
-    yield shown([row["asked"] for row in rows], 1)
-    yield f"{given.ex_post:g}" if given and given.ex_post else "-"
-    yield "-" if variant.epsilon is None else f"{np.mean([row['spent'] for row in rows]):.4f}"
+    asked = shown([row["asked"] for row in rows], 1)
+    yield f"{given.questions:g} / {asked}" if given else f"- / {asked}"
+    if variant.epsilon is None:
+        yield "-"
+    else:
+        spent = f"{np.mean([row['spent'] for row in rows]):.4f}"
+        yield f"{given.ex_post:g} / {spent}" if given else f"- / {spent}"
     yield f"{given.accuracy:.4f} ± {given.interval:.4f}" if given else "-"
     for student in STUDENTS:
         yield shown(accuracies(rows, student))
@@ -160,8 +158,12 @@ def gain_table(name: str, lines: list[Row]) -> str:
         mine = [one["gain"] for one in found if one["epsilon"] == epsilon]
         shown_ = [f"{mean:+.4f} ± {half:.4f}" if half else f"{mean:+.4f}" for mean, half in mine]
         rows.append(["∞" if epsilon is None else f"{epsilon:g}", paper, *shown_])
-    paper = f"paper ({STAND_IN[name]})" if name in STAND_IN else "paper"
-    return markdown(("ε", paper, "logistic student", "one-pass student"), rows)
+    return markdown(("ε", _paper(name), *(f"ours: {student}" for student in STUDENTS)), rows)
+
+
+def _paper(name: str) -> str:
+    """Return whose numbers stand beside ours."""
+    return f"paper, on {STAND_IN[name]}" if name in STAND_IN else "paper"
 
 
 def _pair(values: Iterable[float]) -> list[float | None]:
