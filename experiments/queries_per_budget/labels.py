@@ -35,8 +35,8 @@ from tacit.mechanisms.sparse_vector import SparseRun
 from tacit.privacy.answer import Answer
 from tacit.privacy.noise import NoiseSource, SecureNoise
 
-for folder in ("benchmarks", "experiments/agnostic_routes"):
-    sys.path.insert(0, str(Path(__file__).resolve().parents[2] / folder))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "agnostic_routes"))
 from _record import RESULTS, commit, write
 from plots import draw
 
@@ -113,7 +113,7 @@ def terms_of(votes: VoteSet) -> Terms:
     return Terms(votes.budget, counts.n_teachers, counts.n_classes, len(counts))
 
 
-# ---- a set of votes: one line of the log ----------------------------------------------------------
+# ---- a set of votes: one line of the log --------------------------------------------------------
 
 
 def line(votes: VoteSet, seed: int, repeats: int, *, noise: NoiseSource) -> dict[str, Any]:
@@ -162,7 +162,7 @@ def lines(names: list[str], known: set[tuple[str, int]]) -> Iterator[dict[str, A
                 yield line(split.votes(kind), seed, REPEATS // SPLITS, noise=noise)
 
 
-# ---- the summary ----------------------------------------------------------------------------------
+# ---- the summary --------------------------------------------------------------------------------
 
 
 def estimate(values: Any) -> list[float]:
