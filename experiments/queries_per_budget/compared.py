@@ -68,13 +68,13 @@ class Way:
         """Return the plans worth a look, from small to large, ten per factor of ten.
 
         They end where the noise drowns the votes: when three quarters of the teachers agree and the
-        label is right with a chance below 0.65; for tests of the distance, when a unanimous vote
+        label is right with a chance below 0.7; for tests of the distance, when a unanimous vote
         passes with a chance below 0.001.
         """
         for plan in _STEPS:
             mechanism = self.make(terms, plan)
             tests = isinstance(mechanism, StableVote | SparseVote)
-            agreement, least = (1.0, 0.001) if tests else (RULE_AGREEMENT, 0.65)
+            agreement, least = (1.0, 0.001) if tests else (RULE_AGREEMENT, 0.7)
             asked = self.questions(mechanism, plan)
             if asked is not None and asked > terms.n_questions:
                 return
