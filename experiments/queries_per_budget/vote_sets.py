@@ -36,6 +36,9 @@ SHARD_SIZES: dict[str, Callable[[int], int]] = {
 }
 """How many teachers: about 100 records each ([LZCW21]), the classifier's rule, ten records each."""
 
+MOST_QUESTIONS = 5000
+"""Of the points of a split that are not private, so many are asked about at most."""
+
 IntArray = NDArray[np.int64]
 
 
@@ -132,7 +135,7 @@ class Split:
         features as they are.
         """
         points = self.pool if pool_only else self.rest
-        asked = self.distinct(points)
+        asked = self.distinct(points)[:MOST_QUESTIONS]  # the split has shuffled them
         records: Any = self.X
         questions = take(points, asked)
         if teachers != "paper":
