@@ -42,10 +42,12 @@ def _two_panels(out: Path, name: str, *, sharey: bool = False) -> Iterator[Any]:
         plt.close(figure)
 
 
-def table4(out: Path, name: str, rows: Sequence[dict[str, Any]], larger_class: float) -> None:
+def table4(
+    out: Path, name: str, stem: str, rows: Sequence[dict[str, Any]], larger_class: float
+) -> None:
     """Draw accuracy over epsilon, the paper's beside ours, a panel for each method."""
     ordered = sorted(rows, key=lambda row: PLACES.index(row["epsilon"]))
-    with _two_panels(out, f"table4_{name}", sharey=True) as panels:
+    with _two_panels(out, stem, sharey=True) as panels:
         for axes, method in zip(panels, METHODS, strict=True):
             _accuracies(axes, name, [row for row in ordered if row["method"].startswith(method)])
             axes.axhline(larger_class, color="grey", lw=0.8, ls=":", label="larger class")

@@ -113,10 +113,11 @@ class Split:
     """One split of a data set, with the votes of its teachers on the distinct points of the pool.
 
     Equal points are one question with one answer, so a few of the paper's questions fall away.
+    ``c0`` says how cautious the active learner is.
     """
 
-    def __init__(self, data: Labelled, seed: int) -> None:
-        self.sizes, self.seed = Sizes.of(len(data.y)), seed
+    def __init__(self, data: Labelled, seed: int, c0: float = YanDBAL.c0) -> None:
+        self.sizes, self.seed, self.c0 = Sizes.of(len(data.y)), seed, c0
         order = np.random.default_rng(seed).permutation(len(data.y))
         cuts = [self.sizes.private, self.sizes.private + self.sizes.pool]
         private, pool, test = np.split(order, cuts)
@@ -199,7 +200,7 @@ class Split:
         return found.positions, found.labels, {}
 
     def _learner(self) -> YanDBAL:
-        return YanDBAL(seed=self.seed)
+        return YanDBAL(seed=self.seed, c0=self.c0)
 
     def _students(self, asked: Any, labels: Any) -> dict[str, Any]:
         """Return how good the linear students are, all of the same answers.

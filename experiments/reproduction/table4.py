@@ -9,7 +9,8 @@ number of private records; one record replaced. Split s is ``default_rng(s).perm
 noise is secure and has no seed.
 
 Each split is one line of ``results/reproduction_table4_<data>.jsonl``, written when it is done: a
-second run goes on where the first stopped, ``--fresh`` starts anew. Look for: the paper's number
+second run goes on where the first stopped, ``--fresh`` starts anew. ``--c0`` sets how many questions
+the active learner asks, which the paper leaves open. Look for: the paper's number
 beside ours, for three linear students of the same answers, and with the noise of Algorithm 1 as
 printed.
 """
@@ -28,6 +29,7 @@ from benchmarks._record import commit
 
 from tacit.datasets import Labelled
 from tacit.errors import DataUnavailable
+from tacit.students.active import YanDBAL
 
 from . import plots
 from .command import interval, markdown, parser, seeds, shown, write_summary, write_table
@@ -37,12 +39,12 @@ from .published import EPSILONS, METHODS, STAND_IN, printed
 from .store import Row, Store, run_missing
 
 
-def run_split(name: str, data: Labelled, head: str | None, seed: int) -> Row:
+def run_split(name: str, data: Labelled, c0: float, head: str | None, seed: int) -> Row:
     """Return the line of one split."""
     began, busy = time.perf_counter(), time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # balanced accuracy, where a student says one class only
-        split = Split(data, seed)
+        split = Split(data, seed, c0)
         rows = [split.run(variant) for variant in variants()]
         references = split.references()
     return {
@@ -51,6 +53,7 @@ def run_split(name: str, data: Labelled, head: str | None, seed: int) -> Row:
         "commit": head,
         "seconds": round(time.perf_counter() - began, 2),
         "cpu seconds": round(time.process_time() - busy, 2),
+        "c0": c0,
         "points": len(split.names),
         "teachers": split.sizes.teachers,
         "references": references,
@@ -171,21 +174,21 @@ def _pair(values: Iterable[float]) -> list[float | None]:
     return [round(mean, 4), None if np.isnan(half) else round(half, 4)]
 
 
-def tell(name: str, out: Path, lines: list[Row], told: dict[str, Any]) -> None:
-    """Write summary, tables and plot of all lines there are."""
+def tell(name: str, stem: str, out: Path, lines: list[Row], told: dict[str, Any]) -> None:
+    """Write summary, tables and plot of all lines there are, under names with ``stem``."""
     references = {
         key: _pair([line["references"][key] for line in lines]) for key in lines[0]["references"]
     }
     tables = {how: table(name, lines, how) for how in ("exact", "zcdp")}
     print(tables["exact"], gain_table(name, lines), tables["zcdp"], references, sep="\n")
-    write_table(out, f"table4_{name}", tables["exact"])
-    write_table(out, f"table4_{name}_gain", gain_table(name, lines))
-    write_table(out, f"table4_{name}_zcdp", tables["zcdp"])
-    plots.table4(out, name, summary(name, lines), references["larger class"][0])
+    write_table(out, stem, tables["exact"])
+    write_table(out, f"{stem}_gain", gain_table(name, lines))
+    write_table(out, f"{stem}_zcdp", tables["zcdp"])
+    plots.table4(out, name, stem, summary(name, lines), references["larger class"][0])
     write_summary(
         out,
         "experiments.reproduction.table4",
-        f"table4_{name}",
+        stem,
         {
             "splits": len(lines),
             **told,
@@ -202,17 +205,19 @@ def main(arguments: list[str] | None = None) -> None:
     options = parser(__doc__)
     options.add_argument("--data", choices=DATA, default="mushrooms")
     options.add_argument("--path", type=Path, help="the file of real-sim")
+    options.add_argument("--c0", type=float, default=YanDBAL.c0, help="caution of the learner")
     given = options.parse_args(arguments)
     try:
         data = load(given.data, given.path)
     except DataUnavailable as reason:
         print(f"skipped: {reason}")
         return
-    store = Store(given.out / "results" / f"reproduction_table4_{given.data}.jsonl")
+    stem = f"table4_{given.data}" + ("" if given.c0 == YanDBAL.c0 else f"_c0_{given.c0:g}")
+    store = Store(given.out / "results" / f"reproduction_{stem}.jsonl")
     if given.fresh:
         store.clear()
     began, done = time.perf_counter(), 0
-    run = functools.partial(run_split, given.data, data, commit())
+    run = functools.partial(run_split, given.data, data, given.c0, commit())
     for row in run_missing(store, seeds(given.splits), run, given.jobs):
         done += 1
         print(given.data, row["seed"], row["seconds"], "s", flush=True)
@@ -223,7 +228,7 @@ def main(arguments: list[str] | None = None) -> None:
     if done == len(lines):
         told["seconds in all"] = round(time.perf_counter() - began, 1)
         told["processes"] = given.jobs
-    tell(given.data, given.out, lines, told)
+    tell(given.data, stem, given.out, lines, told)
 
 
 if __name__ == "__main__":
