@@ -9,10 +9,9 @@ number of private records; one record replaced. Split s is ``default_rng(s).perm
 noise is secure and has no seed.
 
 Each split is one line of ``results/reproduction_table4_<data>.jsonl``, written when it is done: a
-second run goes on where the first stopped, ``--fresh`` starts anew. ``--c0`` sets how many questions
-the active learner asks, which the paper leaves open. Look for: the paper's number
-beside ours, for three linear students of the same answers, and with the noise of Algorithm 1 as
-printed.
+second run goes on where the first stopped, ``--fresh`` starts anew. ``--c0`` sets how cautious the
+active learner is, which the paper leaves open. Look for: the paper's number beside ours, for three
+linear students of the same answers, and with the noise of Algorithm 1 as printed.
 """
 
 from __future__ import annotations
