@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import threading
 import time
@@ -37,6 +38,12 @@ def run(command: list[str], **options: Any) -> tuple[float, dict[str, float], st
     # Named by role and number, not by the machine's process number.
     listed = {f"process {at}": peak for at, peak in enumerate(peaks.values()) if peak}
     return seconds, listed, printed
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of all commands that were run."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _family(pid: int) -> list[int]:

@@ -3,7 +3,7 @@
 Every engine is given the same shard numbers, from the same keyed hash. Needs polars and duckdb
 besides the locked packages; one that is not installed is left out.
 
-    python benchmarks/compare_engines.py [--records 2000000] [--shards 2000]
+    python benchmarks/compare_engines.py [--records 2000000 6000000] [--shards 2000]
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import _big_records
 import _peak_memory
@@ -94,7 +95,7 @@ def with_polars(source: Path, target: Path, n_shards: int) -> None:
 def main() -> None:
     """Run each engine in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, default=2_000_000)
+    parser.add_argument("--records", type=int, nargs="+", default=[2_000_000, 6_000_000])
     parser.add_argument("--shards", type=int, default=2_000)
     parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -103,26 +104,37 @@ def main() -> None:
         globals()[f"with_{engine}"](Path(source), Path(target), asked.shards)
         return
     rows = []
-    with tempfile.TemporaryDirectory() as place:
-        source, target = Path(place) / "records", Path(place) / "shards"
-        _big_records.write_records(source, asked.records)
-        for engine, package in ENGINES.items():
-            command = [sys.executable, __file__, "--shards", str(asked.shards)]
-            try:
-                version = importlib.metadata.version(package)
-                seconds, peaks, _ = _peak_memory.run(
-                    [*command, "--one", engine, str(source), str(target)]
-                )
-                files = sum(1 for one in target.rglob("*.parquet"))
-                rows.append({"engine": engine, "version": version, "seconds": round(seconds, 1),
-                             "peak_mib": max(peaks.values()), "files": files})  # fmt: skip
-            except (importlib.metadata.PackageNotFoundError, SystemExit) as error:
-                rows.append({"engine": engine, "failed": str(error).split(":")[0]})
-            print(rows[-1])
-            shutil.rmtree(target, ignore_errors=True)
-            shutil.rmtree(f"{target}.spill", ignore_errors=True)
-    settings = {"records": asked.records, "shards": asked.shards}
-    print(f"written: {_record.write('compare_engines', {**settings, 'engines': rows}).name}")
+    for n_records in asked.records:
+        with tempfile.TemporaryDirectory() as place:
+            _big_records.write_records(Path(place) / "records", n_records)
+            for engine in ENGINES:
+                rows.append({"records": n_records, **measured(engine, Path(place), asked.shards)})
+                print(rows[-1], flush=True)
+    path = _record.write("compare_engines", {"shards": asked.shards, "engines": rows})
+    print(f"written: {path.name}")
+
+
+def measured(engine: str, place: Path, n_shards: int) -> dict[str, Any]:
+    """Return what one engine took."""
+    source, target = place / "records", place / "shards"
+    command = [sys.executable, __file__, "--shards", str(n_shards)]
+    try:
+        version = importlib.metadata.version(ENGINES[engine])
+        before = _peak_memory.cpu_seconds()
+        seconds, peaks, _ = _peak_memory.run([*command, "--one", engine, str(source), str(target)])
+        return {
+            "engine": engine,
+            "version": version,
+            "seconds": round(seconds, 1),
+            "cpu_seconds": round(_peak_memory.cpu_seconds() - before, 1),
+            "peak_mib": max(peaks.values()),
+            "files": sum(1 for _ in target.rglob("*.parquet")),
+        }
+    except (importlib.metadata.PackageNotFoundError, SystemExit) as error:
+        return {"engine": engine, "failed": str(error).split(":")[0]}
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+        shutil.rmtree(f"{target}.spill", ignore_errors=True)
 
 
 if __name__ == "__main__":

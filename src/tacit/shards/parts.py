@@ -52,7 +52,7 @@ class Sizes:
 
 
 def _width(kind: Any) -> int:
-    return ID_BYTES if arrow().types.is_string(kind) else kind.bit_width // 8
+    return ID_BYTES if arrow().types.is_large_string(kind) else kind.bit_width // 8
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class SourceFile:
                         f"The file {str(self.path)!r} has several columns of the same name."
                     )
                 return dict(zip(found.names, found.types, strict=True))
-        text = arrow().string()
+        text = arrow().large_string()
         return {name: text for name in names_in(self.path, self.reading, private=True)}
 
     def state(self) -> list[int]:
@@ -141,6 +141,7 @@ def source_files(given: Iterable[Path], reading: Reading) -> list[SourceFile]:
 def _texts(cells: list[Any]) -> Any:
     pa = arrow()
     try:
-        return pa.array(cells, type=pa.string())
+        return pa.array(cells, type=pa.large_string())
     except UnicodeError:  # a lone half of a pair of characters can be in a text, and in no file
-        return pa.array([one.encode("utf-8", "replace").decode() for one in cells], pa.string())
+        whole = [one.encode("utf-8", "replace").decode("utf-8") for one in cells]
+        return pa.array(whole, type=pa.large_string())

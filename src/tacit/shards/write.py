@@ -202,6 +202,7 @@ def _shard(
         sync_directory(place)
         # Last: a folder with a header is finished.
         finished(place / HEADER, sharding.to_json())
+        sync_directory(place)
     shutil.rmtree(work, ignore_errors=True)
 
 

@@ -1,0 +1,153 @@
+"""Teachers on shards in files: overhead over a bare loop, and the peak of memory, at three sizes.
+
+The bare loop reads the same files, fits the same learner and adds up the same votes, without tacit.
+Overhead is the median over rounds that alternate between the two in one process; the large runs,
+with two workers, give throughput and the peak of every process.
+
+    python benchmarks/bench_out_of_core.py --place FOLDER [--quick]
+
+``--place`` is the folder of ``bench_sharding.py``; what is missing there is made.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import _big_records
+import _peak_memory
+import _record
+import bench_sharding
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+from sklearn.linear_model import LogisticRegression
+
+from tacit.shards import open_shards
+from tacit.teachers import count_on_shards
+
+QUESTIONS = 1000
+ROUNDS = 7
+LIMIT = 1.15
+
+
+def bare(path: Path, questions: np.ndarray) -> np.ndarray:
+    """Return the votes of one teacher, as anybody would write it."""
+    frame = pd.read_parquet(path, columns=[*_big_records.NAMES, _big_records.LABEL])
+    X = frame[_big_records.NAMES].to_numpy(dtype=np.float64)
+    predicted = LogisticRegression().fit(X, frame[_big_records.LABEL]).predict(questions)
+    return predicted[:, None] == np.arange(2)
+
+
+def with_loop(folder: Path, questions: np.ndarray, n_jobs: int) -> np.ndarray:
+    """Return the votes of all teachers, from a bare loop."""
+    paths = sorted(folder.glob("*.parquet"))
+    total = np.zeros((len(questions), 2), dtype=np.int64)
+    if n_jobs == 1:
+        for path in paths:
+            total += bare(path, questions)
+        return total
+    parallel = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    for votes in parallel(delayed(bare)(path, questions) for path in paths):
+        total += votes
+    return total
+
+
+def with_tacit(folder: Path, questions: np.ndarray, n_jobs: int) -> np.ndarray:
+    """Return the votes of all teachers, from tacit."""
+    counts = count_on_shards(LogisticRegression(), open_shards(folder), questions, classes=[0, 1],
+                             seed=0, n_jobs=n_jobs, progress=False)  # fmt: skip
+    return np.asarray(counts.private_array())
+
+
+WAYS: dict[str, Callable[..., np.ndarray]] = {"loop": with_loop, "tacit": with_tacit}
+
+
+def alternating(folder: Path, rounds: int) -> dict[str, Any]:
+    """Return the ratio of tacit's time to the loop's, round by round."""
+    questions = _big_records.points(QUESTIONS)
+    taken: dict[str, list[tuple[float, float]]] = {way: [] for way in WAYS}
+    for number in range(rounds + 1):
+        for way in WAYS if number % 2 else reversed(WAYS):
+            began = time.perf_counter(), time.process_time()
+            WAYS[way](folder, questions, 1)
+            spent = time.perf_counter() - began[0], time.process_time() - began[1]
+            if number:  # the first round warms up
+                taken[way].append(spent)
+    pairs = list(zip(taken["tacit"], taken["loop"], strict=True))
+    return {
+        "rounds": rounds,
+        "ratio": round(statistics.median(mine[0] / bare[0] for mine, bare in pairs), 3),
+        "cpu_ratio": round(statistics.median(mine[1] / bare[1] for mine, bare in pairs), 3),
+        "ms_per_shard": round(
+            1000 * statistics.median(mine[1] for mine, _ in pairs) / open_shards(folder).n_shards, 2
+        ),
+    }
+
+
+def large(folder: Path, n_records: int) -> dict[str, Any]:
+    """Run each way once, with two workers, and look at every process."""
+    found: dict[str, Any] = {}
+    votes = {}
+    for way in WAYS:
+        before = _peak_memory.cpu_seconds()
+        command = [sys.executable, __file__, "--one", way, str(folder)]
+        _, peaks, printed = _peak_memory.run(command)
+        told = json.loads(printed)
+        votes[way] = told["votes"]
+        found[way] = {
+            "seconds": told["seconds"],
+            "cpu_seconds": round(_peak_memory.cpu_seconds() - before, 1),
+            "records_per_second": round(n_records / told["seconds"]),
+            "processes": len(peaks),
+            "peak_mib": max(peaks.values()),
+        }
+    if votes["tacit"] != votes["loop"]:
+        raise SystemExit("The two ways count different votes.")
+    return found
+
+
+def main() -> None:
+    """Run, print, and write the record."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--place", type=Path)
+    parser.add_argument("--quick", action="store_true", help="small sizes; write nothing")
+    parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.one:
+        began = time.perf_counter()
+        votes = WAYS[asked.one[0]](Path(asked.one[1]), _big_records.points(QUESTIONS), 2)
+        seconds = round(time.perf_counter() - began, 1)
+        print(json.dumps({"seconds": seconds, "votes": votes.tolist()}))
+        return
+    rows = []
+    sizes = bench_sharding.QUICK if asked.quick else bench_sharding.SIZES
+    for n_records, n_shards in sizes:
+        place = asked.place / str(n_records)
+        if not (place / "shards").exists():
+            bench_sharding.measured(place, n_records, n_shards)
+        rows.append(
+            {"records": n_records, "shards": n_shards, **large(place / "shards", n_records)}
+        )
+        print(json.dumps(rows[-1]), flush=True)
+    overhead = alternating(asked.place / str(sizes[0][0]) / "shards", ROUNDS)
+    print(json.dumps(overhead))
+    worst = max(row["tacit"]["peak_mib"] for row in rows)
+    met = {
+        "overhead at most 15%": overhead["ratio"] <= LIMIT,
+        "under 2 GiB": worst < bench_sharding.LIMIT_MIB,
+    }
+    print(f"worst peak {worst} MiB; {met}")
+    if not asked.quick:
+        figures = {"limit": LIMIT, "met": met, "overhead": overhead, "sizes": rows}
+        print(f"written: {_record.write('bench_out_of_core', figures).name}")
+
+
+if __name__ == "__main__":
+    main()
