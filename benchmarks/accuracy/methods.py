@@ -1,0 +1,154 @@
+"""The methods that are compared, and the settings each may choose from.
+
+Equal effort: every tuned method has ``TRIED`` settings. The first are those of its authors (or of
+its library); a method of ours has the defaults of the product alone.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from benchmarks.accuracy import library_peers, pate_peers, routes, white_box
+from benchmarks.accuracy.data import Split
+
+from tacit import PATEClassifier
+
+TRIED = 8
+Settings = Mapping[str, Any]
+Wanted = Sequence[tuple[float, Settings]]
+
+
+@dataclass(frozen=True)
+class Method:
+    """One row of the table.
+
+    Parameters
+    ----------
+    title : str
+        What the table calls it.
+    settings : tuple of dict
+        What may be chosen; as published first.
+    score : function of (split, wanted)
+        Returns the accuracy for every wanted (epsilon, settings).
+    private : bool
+        Whether it depends on epsilon at all.
+    data : tuple of str, optional
+        The only data sets it runs on.
+    """
+
+    title: str
+    settings: tuple[Settings, ...]
+    score: Callable[[Split, Wanted], list[float]]
+    private: bool = True
+    data: tuple[str, ...] | None = None
+
+    @property
+    def tuned(self) -> bool:
+        """Whether there is anything to choose."""
+        return len(self.settings) > 1
+
+
+def _one_by_one(
+    score: Callable[[Split, float, Settings], float],
+) -> Callable[[Split, Wanted], list[float]]:
+    def scores(split: Split, wanted: Wanted) -> list[float]:
+        return [score(split, epsilon, settings) for epsilon, settings in wanted]
+
+    return scores
+
+
+def _grid(**values: Sequence[Any]) -> tuple[Settings, ...]:
+    """Return all combinations; the first value of each comes first."""
+    return tuple(dict(zip(values, chosen, strict=True)) for chosen in product(*values.values()))
+
+
+def _ours(title: str, data: tuple[str, ...] | None = None, **settings: Any) -> Method:
+    return Method(title, (settings,), _one_by_one(routes.route), data=data)
+
+
+_PUBLIC = {"features": "public", "flatten": 0.125, "idf": False}
+
+METHODS: dict[str, Method] = {
+    "logistic": Method(
+        "no privacy: logistic regression",
+        _grid(C=(1.0, 0.01, 0.03, 0.1, 0.3, 3.0, 10.0, 100.0)),
+        _one_by_one(routes.logistic),
+        private=False,
+    ),
+    "boosting": Method(
+        "no privacy: boosting",
+        ({},),
+        _one_by_one(routes.boosted),
+        private=False,
+        data=("adult",),
+    ),
+    "psq": Method(
+        "PATE-PSQ [LZCW21]",
+        _grid(shard=(100, 25, 50, 200), C=(1.0, 100.0)),
+        _one_by_one(pate_peers.psq),
+    ),
+    "asq": Method(
+        "PATE-ASQ [LZCW21]",
+        _grid(share=(0.3,), c0=(0.16, 1.0), shard=(100, 50), C=(1.0, 100.0)),
+        _one_by_one(pate_peers.asq),
+    ),
+    "confident": Method(
+        "Confident-GNMax [PSMRTE18]",
+        _grid(
+            ratio=(3.75,), answered=(0.5, 1.0), threshold=(0.6,), shard=(100, 50), C=(1.0, 100.0)
+        ),
+        _one_by_one(pate_peers.confident),
+    ),
+    "dp-gd-raw": Method(
+        "white-box gradient descent, raw features",
+        _grid(features=("raw",), steps=(100, 300), clip=(0.1, 0.5), travel=(1.0, 3.0)),
+        _one_by_one(white_box.score),
+    ),
+    "dp-gd-public": Method(
+        "white-box gradient descent, public features",
+        _grid(
+            features=("public",),
+            steps=(150,),
+            clip=(0.1,),
+            idf=(False, True),
+            flatten=(0.125, 0.25),
+            travel=(2.0, 1.0),
+        ),
+        _one_by_one(white_box.score),
+    ),
+    "diffprivlib": Method(
+        "diffprivlib, objective perturbation",
+        tuple(
+            {**kind, "C": C}
+            for kind in ({"features": "raw"}, _PUBLIC)
+            for C in (1.0, 0.03, 0.1, 0.3)
+        ),
+        library_peers.diffprivlib,
+    ),
+    "opacus": Method(
+        "Opacus, DP-SGD, public features",
+        _grid(
+            features=("public",),
+            flatten=(0.125,),
+            batches=(8,),
+            clip=(0.1,),
+            idf=(False, True),
+            steps=(150, 300),
+            travel=(2.0, 1.0),
+        ),
+        library_peers.opacus,
+    ),
+    "tacit": _ours("tacit, one round (default)"),
+    "tacit-boosting": _ours("tacit, boosting teachers", ("adult",), learner="boosting"),
+}
+
+# Routes that need `rounds`; they join the table as soon as the product has them.
+if "rounds" in inspect.signature(PATEClassifier).parameters:
+    METHODS["tacit-rounds"] = _ours("tacit, rounds, any learner", rounds="auto")
+    METHODS["tacit-built-in"] = _ours(
+        "tacit, rounds, built-in teachers", learner="logistic", rounds="auto"
+    )
