@@ -11,6 +11,7 @@ The whole tree::
     ├── NoiseError          (also RuntimeError)         secure noise is missing or was misused
     ├── PrivateValueError   (also TypeError)            an unreleased value was about to get out
     ├── DataUnavailable     (also FileNotFoundError)    a data set file is missing or damaged
+    ├── WorkersFailed       (also RuntimeError)         no worker can do what it is sent
     ├── PersistenceError                                a model cannot be saved or loaded
     │   ├── DamagedFile                                 what was saved was changed, or part is gone
     │   ├── ExposedFiles                                private files are open to other users
@@ -46,6 +47,7 @@ __all__ = [
     "TacitError",
     "UnsupportedEvent",
     "UntrustedTypes",
+    "WorkersFailed",
 ]
 
 
@@ -83,6 +85,10 @@ class PrivateValueError(TacitError, TypeError):
 
 class DataUnavailable(TacitError, FileNotFoundError):
     """A data set file is not on this machine, cannot be fetched, or fails its checksum."""
+
+
+class WorkersFailed(TacitError, RuntimeError):
+    """Workers cannot be reached, lack something or find no shards; nothing was released."""
 
 
 class PersistenceError(TacitError):

@@ -105,6 +105,19 @@ class ShardFolder:
         table = self._table(number, [*self.feature_names, self.label])
         return features(table, self.sharding.layout), labels(table.column(self.label))
 
+    def check(self) -> None:
+        """Raise ``PersistenceError`` when this process finds other shards there, or none."""
+        if open_shards(self.path).fingerprint != self.fingerprint:
+            raise PersistenceError(f"{str(self.path)!r} holds other shards than were opened.")
+
+    def state(self, number: int) -> tuple[int, ...]:
+        """Return what changes when a shard is written again. Private: it tells the file's size."""
+        try:
+            found = (self.path / shard_name(number)).stat()
+        except OSError:
+            return ()
+        return found.st_size, found.st_mtime_ns, found.st_ino
+
     def read_identifiers(self, number: int) -> list[str]:
         """Return whose record each one of a shard is. Private."""
         name = self.sharding.identifier

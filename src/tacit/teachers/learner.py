@@ -98,12 +98,13 @@ def _wants_contiguous(learner: Any) -> bool:
     """Return whether labels are given to the learner as 0, 1, ... without gaps."""
     return any(
         kind.__module__.partition(".")[0] in _CONTIGUOUS
-        for part in _parts(learner)
+        for part in parts(learner)
         for kind in type(part).__mro__
     )
 
 
-def _parts(learner: Any) -> Iterator[Any]:
+def parts(learner: Any) -> Iterator[Any]:
+    """Yield a learner and everything it is made of."""
     yield learner
     if hasattr(learner, "get_params"):
         yield from (value for value in learner.get_params(deep=True).values())

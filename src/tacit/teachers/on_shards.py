@@ -1,0 +1,179 @@
+"""Shards in files to teachers: every worker reads its own, and only votes or models come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import joblib
+from numpy.typing import ArrayLike
+
+from tacit import _validate
+from tacit.datasets.form import Kind, PointForm
+from tacit.errors import InvalidArgument
+from tacit.mechanisms.counts import VoteCounts
+from tacit.teachers.diagnostics import Diagnostics
+from tacit.teachers.gather import gather_counts, gather_kept_counts, gather_teachers
+from tacit.teachers.handed import ShardSource, SourceShards
+from tacit.teachers.kept import KeptVotes
+from tacit.teachers.labels import ClassList
+from tacit.teachers.rows import RowForm, row_access
+from tacit.teachers.tasks import Counted, Kept, Voted
+from tacit.teachers.vote import TeacherEnsemble
+
+
+class ShardForm:
+    """Makes records as they are read from a shard into points of the public form.
+
+    Parameters
+    ----------
+    form : PointForm
+        Of public points.
+    then : callable, optional
+        Applied to points of that form, such as the ``transform`` of a public representation.
+    """
+
+    def __init__(self, form: PointForm, then: Callable[[Any], Any] | None = None) -> None:
+        self._form, self._then = form, then
+
+    def __call__(self, X: Any) -> Any:
+        found = self._form.conform(X)
+        if self._form.kind is Kind.NUMBERS and hasattr(found, "to_numpy"):
+            found = found.to_numpy()
+        return found if self._then is None else self._then(found)
+
+
+def count_on_shards(
+    learner: Any,
+    source: ShardSource,
+    questions: Any,
+    *,
+    classes: ArrayLike | Sequence[Any] | ClassList,
+    seed: int,
+    conform: Callable[[Any], Any] | None = None,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+    diagnostics: Diagnostics | None = None,
+    kept: KeptVotes | None = None,
+) -> VoteCounts:
+    """Train one teacher per shard where the shard is, let it vote on questions, and forget it.
+
+    Work goes to the active joblib backend: processes of this machine, or a Dask or Ray cluster
+    (``joblib.parallel_config``). Every task reads its own shards, one at a time, and returns
+    counts, which are added up as they come: the memory of this process grows neither with the
+    number of records nor with that of shards.
+
+    Parameters
+    ----------
+    learner : object with ``fit`` and ``predict``
+        Copied for every shard, never changed. Try it with ``check_learner`` first.
+    source : ShardSource
+        Such as ``tacit.shards.open_shards(path)``; at the same place for every worker.
+    questions : table
+        Public points, with the features of the shards.
+    classes : sequence of labels
+        Public.
+    seed : int
+        Each shard has a seed of its own, from this one and its number. Public.
+    conform : callable, optional
+        Makes records as they are read into points like ``questions``. By default both have the
+        features of the shards, and records follow the form of ``questions``.
+    n_jobs : int, optional
+        As in joblib; without one, a cluster is used as a whole.
+    progress, diagnostics, kept
+        As for ``train_and_count``.
+
+    Returns
+    -------
+    VoteCounts
+        One row per question. Private.
+
+    Raises
+    ------
+    InvalidArgument
+        When the questions have other features than the shards.
+    WorkersFailed
+        When workers cannot be reached, have other versions, or find no shards at all.
+
+    Privacy
+    -------
+    Teacher k depends on shard k, ``seed`` and k only. Work that a worker did not finish is sent
+    again, with the same seeds; a shard that fails by itself, ``retrying`` times, gets the teacher
+    that votes for the first class.
+    """
+    if conform is None:
+        _check_features(source, questions=questions)
+        conform = ShardForm(PointForm(questions))
+        questions = conform(questions)
+    asked = row_access(questions)
+    public, seed = ClassList(classes), _validate.integer(0, seed=seed)
+    shards = SourceShards(source, conform)
+    if kept is None:
+        task = Counted(learner, public, seed, asked)
+        total = gather_counts(
+            shards, task, n_jobs=n_jobs, progress=progress, diagnostics=diagnostics
+        )
+    else:
+        told = joblib.hash(asked)
+
+        def mark(number: int) -> bytes:
+            return str(joblib.hash((told, number, seed, source.state(number)))).encode()
+
+        voting = Voted(learner, public, seed, asked)
+        total = gather_kept_counts(shards, voting, kept, mark, n_jobs=n_jobs, progress=progress)
+    return VoteCounts(total, len(shards))
+
+
+def train_on_shards(
+    learner: Any,
+    source: ShardSource,
+    *,
+    like: Any,
+    classes: ArrayLike | Sequence[Any] | ClassList,
+    seed: int,
+    n_jobs: int | None = None,
+    progress: bool | None = None,
+) -> TeacherEnsemble:
+    """Train one teacher per shard where the shard is, and bring the models back.
+
+    Only for questions that are not known yet, such as those of an oracle: models are larger than
+    votes, and this process has to hold them all.
+
+    Parameters
+    ----------
+    like : table
+        Public points, with the features of the shards.
+    learner, source, classes, seed, n_jobs, progress
+        As for ``count_on_shards``.
+
+    Returns
+    -------
+    TeacherEnsemble
+        Private.
+
+    Privacy
+    -------
+    As for ``count_on_shards``.
+    """
+    _check_features(source, like=like)
+    read = ShardForm(PointForm(like))
+    task = Kept(learner, ClassList(classes), _validate.integer(0, seed=seed))
+    found = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
+    return TeacherEnsemble(
+        found, learner=task.recipe.learner, form=RowForm(read(like), public=True)
+    )
+
+
+def _check_features(source: ShardSource, **named: Any) -> None:
+    ((name, points),) = named.items()
+    wanted = list(source.feature_names)
+    if hasattr(points, "columns"):
+        if list(points.columns) != wanted:
+            raise InvalidArgument(
+                f"`{name}` must have the features of the shards, in the same order: "
+                f"{', '.join(wanted[:20])}{' ...' if len(wanted) > 20 else ''}."
+            )
+    elif getattr(points, "ndim", None) != 2 or points.shape[1] != len(wanted):
+        raise InvalidArgument(
+            f"`{name}` must be a table with the {len(wanted)} features of the shards."
+        )
