@@ -4,7 +4,7 @@ The bare loop reads the same files, fits the same learner and adds up the same v
 Overhead is the median over rounds that alternate between the two in one process; the large runs,
 with two workers, give throughput and the peak of every process.
 
-    python benchmarks/bench_out_of_core.py --place FOLDER [--quick]
+    python benchmarks/bench_out_of_core.py [--place FOLDER] [--quick]
 
 ``--place`` is the folder of ``bench_sharding.py``; what is missing there is made.
 """
@@ -15,6 +15,7 @@ import argparse
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -113,6 +114,21 @@ def large(folder: Path, n_records: int) -> dict[str, Any]:
     return found
 
 
+def measured(
+    place: Path, sizes: list[tuple[int, int]]
+) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Return throughput and memory at every size, and the overhead at the smallest."""
+    rows = []
+    for n_records, n_shards in sizes:
+        folder = place / str(n_records)
+        if not (folder / "shards").exists():
+            bench_sharding.measured(folder, n_records, n_shards)
+        rows.append({"records": n_records, "shards": n_shards,
+                     **large(folder / "shards", n_records)})  # fmt: skip
+        print(json.dumps(rows[-1]), flush=True)
+    return rows, alternating(place / str(sizes[0][0]) / "shards", ROUNDS)
+
+
 def main() -> None:
     """Run, print, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -126,17 +142,9 @@ def main() -> None:
         seconds = round(time.perf_counter() - began, 1)
         print(json.dumps({"seconds": seconds, "votes": votes.tolist()}))
         return
-    rows = []
     sizes = bench_sharding.QUICK if asked.quick else bench_sharding.SIZES
-    for n_records, n_shards in sizes:
-        place = asked.place / str(n_records)
-        if not (place / "shards").exists():
-            bench_sharding.measured(place, n_records, n_shards)
-        rows.append(
-            {"records": n_records, "shards": n_shards, **large(place / "shards", n_records)}
-        )
-        print(json.dumps(rows[-1]), flush=True)
-    overhead = alternating(asked.place / str(sizes[0][0]) / "shards", ROUNDS)
+    with tempfile.TemporaryDirectory() as temporary:
+        rows, overhead = measured(asked.place or Path(temporary), sizes)
     print(json.dumps(overhead))
     worst = max(row["tacit"]["peak_mib"] for row in rows)
     met = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -45,17 +44,10 @@ def test_nothing_said_depends_on_the_records(desk: Any) -> None:
     first = desk(*words(desk))
     rows = (desk.folder / "patients.csv").read_text().splitlines(keepends=True)
     desk.put("patients.csv", "".join(rows[:100]))
-    again = desk(*words(desk, "--fresh", "--key-file", _kept(desk)))
+    again = desk(*words(desk, "--fresh", "--key-file", desk.folder / "shards" / "key"))
     assert (first.stdout, first.stderr) == (again.stdout, again.stderr)
     checked = desk("shard", "--verify", desk.folder / "shards")
     assert "100" not in checked.output and "600" not in first.output
-
-
-def _kept(desk: Any) -> Path:
-    path = desk.folder / "kept.key"
-    path.touch(mode=0o600)
-    path.write_bytes((desk.folder / "shards" / "key").read_bytes())
-    return path
 
 
 def test_a_dry_run_reads_no_record_and_makes_nothing(desk: Any) -> None:

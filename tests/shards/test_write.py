@@ -180,6 +180,21 @@ def test_a_drawn_key_is_kept_and_used_again(source: Path, sharded: Any) -> None:
     verify_shards(folder.path)
 
 
+def test_a_person_who_leaves_changes_one_shard(
+    source: Path, sharded: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART_BYTES", 400 * 80)
+    monkeypatch.setattr(parts, "BATCH_BYTES", 100 * 80)
+    before = sharded.contents(sharded(source))
+    frame = sharded.records()
+    person = int(frame["person"].mode()[0])
+    frame[frame["person"] != person].to_parquet(source)
+    after = sharded.contents(sharded(source, fresh=True))
+    assert [left == right for left, right in zip(before, after, strict=True)].count(False) == 1
+    left, right = next(pair for pair in zip(before, after, strict=True) if pair[0] != pair[1])
+    assert [one for one in left[2] if one != str(person)] == right[2]
+
+
 def test_there_may_be_more_shards_than_records(tmp_path: Path, sharded: Any) -> None:
     sharded.records(30)[:0].to_parquet(tmp_path / "none.parquet")
     sharded.records(30)[:3].to_parquet(tmp_path / "few.parquet")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ from tacit.shards.progress import bar
 from tacit.shards.sources import SourceFile, source_files
 from tacit.shards.storage import plain_numbers, schema, short_numbers, whole_numbers
 from tacit.tables import Column, Columns, Format, Reading
+
+_ROW_NUMBER = re.compile(r"__index_level_\d+__$")
+"""What pandas calls the row numbers that it writes beside a table. They are no features."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -275,7 +279,7 @@ def _layout_of_types(
             "private rows: one of them could change every shard. Give public points with the same "
             "columns (--public)."
         )
-    features = [name for name in types[0] if name not in out]
+    features = [name for name in types[0] if name not in out and not _ROW_NUMBER.match(name)]
     words = [name for name in features if not plain_numbers(types[0][name])]
     if words:
         raise InvalidArgument(
