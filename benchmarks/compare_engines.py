@@ -1,9 +1,9 @@
-"""One folder of records to 2,000 shards, by four engines: seconds and peak memory of each.
+"""One folder of records to few and to many shards, by four engines: time and peak memory of each.
 
 Every engine is given the same shard numbers, from the same keyed hash. Needs polars and duckdb
 besides the locked packages; one that is not installed is left out.
 
-    python benchmarks/compare_engines.py [--records 2000000 6000000] [--shards 2000]
+    python benchmarks/compare_engines.py [--records 1000000] [--shards 200 2000]
 """
 
 from __future__ import annotations
@@ -95,33 +95,33 @@ def with_polars(source: Path, target: Path, n_shards: int) -> None:
 def main() -> None:
     """Run each engine in a process of its own."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--records", type=int, nargs="+", default=[2_000_000, 6_000_000])
-    parser.add_argument("--shards", type=int, default=2_000)
-    parser.add_argument("--one", nargs=3, help=argparse.SUPPRESS)
+    parser.add_argument("--records", type=int, default=1_000_000)
+    parser.add_argument("--shards", type=int, nargs="+", default=[200, 2_000])
+    parser.add_argument("--one", nargs=4, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.one:
-        engine, source, target = asked.one
-        globals()[f"with_{engine}"](Path(source), Path(target), asked.shards)
+        engine, source, target, n_shards = asked.one
+        globals()[f"with_{engine}"](Path(source), Path(target), int(n_shards))
         return
     rows = []
-    for n_records in asked.records:
-        with tempfile.TemporaryDirectory() as place:
-            _big_records.write_records(Path(place) / "records", n_records)
-            for engine in ENGINES:
-                rows.append({"records": n_records, **measured(engine, Path(place), asked.shards)})
+    with tempfile.TemporaryDirectory() as place:
+        _big_records.write_records(Path(place) / "records", asked.records)
+        for engine in ENGINES:
+            for n_shards in asked.shards:
+                rows.append({"shards": n_shards, **measured(engine, Path(place), n_shards)})
                 print(rows[-1], flush=True)
-    path = _record.write("compare_engines", {"shards": asked.shards, "engines": rows})
+    path = _record.write("compare_engines", {"records": asked.records, "engines": rows})
     print(f"written: {path.name}")
 
 
 def measured(engine: str, place: Path, n_shards: int) -> dict[str, Any]:
     """Return what one engine took."""
     source, target = place / "records", place / "shards"
-    command = [sys.executable, __file__, "--shards", str(n_shards)]
+    command = [sys.executable, __file__, "--one", engine, str(source), str(target), str(n_shards)]
     try:
         version = importlib.metadata.version(ENGINES[engine])
         before = _peak_memory.cpu_seconds()
-        seconds, peaks, _ = _peak_memory.run([*command, "--one", engine, str(source), str(target)])
+        seconds, peaks, _ = _peak_memory.run(command)
         return {
             "engine": engine,
             "version": version,

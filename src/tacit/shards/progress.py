@@ -14,4 +14,8 @@ def bar(what: str, total: int, progress: bool | None) -> Iterator[Callable[[floa
     disable = None if progress is None else not progress
     shape = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
     with tqdm(total=total, desc=what, disable=disable, leave=False, bar_format=shape) as shown:
-        yield lambda done: shown.update(done - shown.n) and None
+
+        def tell(done: float) -> None:
+            shown.update(done - shown.n)
+
+        yield tell
