@@ -1,0 +1,220 @@
+"""Votes that were counted elsewhere: by a federation of hospitals, or by another system.
+
+The format of a file of counts (``docs/guide/cluster.md``): one row per question, as CSV or Parquet.
+Either ``row``, the row of the pool counted from 1 as in the files of ``tacit label``, or
+``question``, the point's public name (``question_key``) in hexadecimal; and for every class a
+column ``votes:CLASS`` with the number of teachers who voted for it. The same as arrays in ``.npz``:
+``row`` or ``question``, ``classes``, and ``votes`` of shape (questions, classes).
+
+Which questions were counted is public. The counts are private: no message tells anything of them
+but which rule is broken.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit import _validate
+from tacit._files import Source
+from tacit.datasets.records import n_rows
+from tacit.errors import InvalidArgument
+from tacit.labeling.question import question_keys
+from tacit.mechanisms.counts import VoteCounts
+from tacit.tables.cells import cells_in, names_in
+from tacit.tables.layout import number
+from tacit.tables.source import Format, Reading, opened
+from tacit.teachers.labels import DEFAULT, ClassList
+
+VOTES = "votes:"
+
+_ABSENT = ("refuse", "first")
+
+
+@dataclass(frozen=True, repr=False)
+class VotesElsewhere:
+    """Counts of votes on points of a pool, and which points they are about.
+
+    Parameters
+    ----------
+    counts : VoteCounts
+        One row per question. Private.
+    rows : array of int, optional
+        Rows of the pool, counted from 0. Public.
+    questions : sequence of bytes, optional
+        Public names of the points (``question_keys``), where there are no rows. Public.
+
+    Examples
+    --------
+    >>> votes = VotesElsewhere(VoteCounts([[3, 7], [9, 1]], n_teachers=10), rows=[0, 4])
+    >>> votes
+    VotesElsewhere(n_questions=2, n_teachers=10, counts=<private>)
+    >>> votes.rows_in([[0.0], [1.0], [2.0], [3.0], [4.0]])
+    array([0, 4])
+    """
+
+    counts: VoteCounts
+    rows: NDArray[np.intp] | Sequence[int] | None = None
+    questions: Sequence[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        _validate.instance(VoteCounts, counts=self.counts)
+        if (self.rows is None) == (self.questions is None):
+            raise InvalidArgument("`rows` or `questions` must be given, and not both.")
+        named: list[Any] = list(self.questions or ()) if self.rows is None else list(self.rows)
+        if len(named) != self.counts.n_questions:
+            raise InvalidArgument(
+                f"`rows` or `questions` must name the {self.counts.n_questions} questions counted, "
+                f"got {len(named)}."
+            )
+        if len(set(named)) < len(named):
+            raise InvalidArgument("`rows` or `questions` must all be different.")
+
+    def rows_in(self, points: Any) -> NDArray[np.intp]:
+        """Return the row of every question in a pool, counted from 0."""
+        if self.questions is not None:
+            place: dict[bytes, int] = {}
+            for at, key in enumerate(question_keys(points)):
+                place.setdefault(key, at)
+            missing = sum(key not in place for key in self.questions)
+            if missing:
+                raise InvalidArgument(
+                    f"The votes must be about points of the pool: {missing} of "
+                    f"{len(self.questions)} questions are not in it."
+                )
+            return np.array([place[key] for key in self.questions], dtype=np.intp)
+        rows = np.asarray(self.rows, dtype=np.intp)
+        if rows.min() < 0 or rows.max() >= n_rows(points):
+            raise InvalidArgument(
+                f"The votes must be about rows of the pool, which has {n_rows(points)}: they name "
+                f"row {1 + int(rows.max() if rows.max() >= n_rows(points) else rows.min())}."
+            )
+        return rows
+
+    def __repr__(self) -> str:
+        return (
+            f"VotesElsewhere(n_questions={self.counts.n_questions}, "
+            f"n_teachers={self.counts.n_teachers}, counts=<private>)"
+        )
+
+
+def read_counts(
+    path: Source,
+    *,
+    classes: Sequence[Any] | ClassList,
+    n_teachers: int,
+    absent: str = "refuse",
+    reading: Reading | None = None,
+) -> VotesElsewhere:
+    """Read a file of counts, and check that they are possible.
+
+    Parameters
+    ----------
+    path : path
+        CSV, Parquet or ``.npz``; see the module for the format.
+    classes : sequence of labels
+        All possible labels, in the order the counts shall have. Public.
+    n_teachers : int
+        How many teachers voted. Public.
+    absent : {"refuse", "first"}
+        What a vote is that is missing in a row: an error, or one for the first class, which is
+        how a teacher counts that fails.
+    reading : Reading, optional
+        How text files are read.
+
+    Raises
+    ------
+    InvalidArgument
+        When the file is not of this format, or counts are impossible: not whole numbers, negative,
+        or not as many in a row as there are teachers. Says which rule, never which count.
+
+    Privacy
+    -------
+    One record must move at most one vote of every question: every teacher saw records that no
+    other saw. Whoever counted has to answer for that; nothing here can check it.
+    """
+    place, public = Path(path), ClassList(classes)
+    _validate.one_of(_ABSENT, absent=absent)
+    total = _validate.positive_integer(n_teachers=n_teachers)
+    if place.suffix == ".npz":
+        columns = _of_arrays(place)
+    else:
+        columns = _of_table(place, Reading() if reading is None else reading)
+    counts = _whole(_counts(columns, public, place))
+    if absent == "first":
+        counts = _completed(counts, total)
+    return VotesElsewhere(VoteCounts(counts, total), **_asked(columns, place))
+
+
+def _of_table(path: Path, reading: Reading) -> Mapping[str, Sequence[Any]]:
+    if reading.format_of(path) is Format.LIBSVM:
+        raise InvalidArgument(f"The counts {str(path)!r} must be CSV, Parquet or .npz, not LIBSVM.")
+    names = names_in(path, reading, private=False)
+    return cells_in(path, names, reading, private=True)
+
+
+def _of_arrays(path: Path) -> Mapping[str, Sequence[Any]]:
+    try:
+        with opened(path) as file, np.load(file, allow_pickle=False) as found:
+            votes, classes = found["votes"], found["classes"].tolist()
+            named = {name: found[name].tolist() for name in ("row", "question") if name in found}
+            columns = {f"{VOTES}{label}": votes[:, at] for at, label in enumerate(classes)}
+    except (ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):
+        raise InvalidArgument(
+            f"The counts {str(path)!r} must hold the arrays `classes`, `votes` (questions by "
+            "classes) and `row` or `question`."
+        ) from None
+    return {**named, **columns}
+
+
+def _counts(columns: Mapping[str, Sequence[Any]], classes: ClassList, path: Path) -> Any:
+    wanted = [f"{VOTES}{label}" for label in classes.labels.tolist()]
+    found = [name for name in columns if name.startswith(VOTES)]
+    if sorted(wanted) != sorted(found):
+        odd = sorted(set(wanted) ^ set(found))
+        raise InvalidArgument(
+            f"The counts {str(path)!r} must have one column per class, "
+            f"{', '.join(wanted[:10])}: {odd[0]!r} is in one list and not in the other."
+        )
+    return np.array([[number(cell) for cell in columns[name]] for name in wanted]).T
+
+
+def _whole(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    if counts.size == 0:
+        raise InvalidArgument("The counts must be of at least one question, got none.")
+    if not np.isfinite(counts).all() or (counts != np.floor(counts)).any():
+        raise InvalidArgument("The counts must be whole numbers, and one is not or is missing.")
+    return counts
+
+
+def _completed(counts: NDArray[np.float64], n_teachers: int) -> NDArray[np.float64]:
+    missing = n_teachers - counts.sum(axis=1)
+    if (missing < 0).any():
+        raise InvalidArgument(
+            f"The counts must sum to n_teachers={n_teachers} at most in every row."
+        )
+    full = counts.copy()
+    full[:, DEFAULT] += missing
+    return full
+
+
+def _asked(columns: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
+    if ("row" in columns) == ("question" in columns):
+        raise InvalidArgument(f"The counts {str(path)!r} must have a column `row` or `question`.")
+    if "row" in columns:
+        rows = np.array([number(cell) for cell in columns["row"]])
+        if not np.isfinite(rows).all() or (rows != np.floor(rows)).any() or (rows < 1).any():
+            raise InvalidArgument("The column `row` must hold rows of the pool, counted from 1.")
+        return {"rows": rows.astype(np.intp) - 1}
+    try:
+        return {"questions": [bytes.fromhex(str(cell)) for cell in columns["question"]]}
+    except ValueError:
+        raise InvalidArgument(
+            "The column `question` must hold public names in hexadecimal (question_key)."
+        ) from None
