@@ -130,10 +130,13 @@ class Split:
     def public(self, flatten: float = 0.125, *, idf: bool = False) -> Parts:
         """Coordinates learnt from the pool alone, rows of mean length one, at most two.
 
-        ``idf`` first weighs the columns of a sparse matrix by how rare they are in the pool.
+        ``idf`` first weighs the columns of any sparse matrix by how rare they are in the pool; the
+        representation itself does so where there are very many.
         """
         if (flatten, idf) not in self._public:
-            given = _weighed(self.given) if idf and sp.issparse(self.given.pool) else self.given
+            sparse = sp.issparse(self.given.pool)
+            narrow = sparse and self.given.pool.shape[1] <= 4096
+            given = _weighed(self.given) if sparse and (idf or not narrow) else self.given
             represent = PoolRepresentation(scale=1.0, flatten=flatten).fit(given.pool)
             self._public[flatten, idf] = given.map(represent.transform)
         return self._public[flatten, idf]
