@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import joblib
+from benchmarks._record import commit, machine
 from benchmarks.accuracy.choose import CHOSEN, chosen
 from benchmarks.accuracy.data import DATA, Split, load
 from benchmarks.accuracy.methods import METHODS, Method, Settings
@@ -99,6 +100,32 @@ def run(
         append(rows, folder)
         seconds = time.perf_counter() - began
         print(f"{number}/{len(tasks)} {rows[0].method} {rows[0].data} {seconds:.0f} s", flush=True)
+    if tasks:
+        _log_run(methods, data, splits, which, jobs, time.perf_counter() - began, folder)
+
+
+def _log_run(
+    methods: Sequence[str],
+    data: Sequence[str],
+    splits: Sequence[int],
+    which: str,
+    jobs: int,
+    seconds: float,
+    folder: Path,
+) -> None:
+    """Note at the end of a run where and from which commit its rows came."""
+    record = {
+        "methods": list(methods),
+        "data": list(data),
+        "splits": [min(splits), max(splits) + 1],
+        "settings": which,
+        "jobs": jobs,
+        "seconds": round(seconds),
+        "commit": commit(),
+        "machine": machine(),
+    }
+    with (folder / "runs.jsonl").open("a", encoding="utf-8") as log:
+        log.write(json.dumps(record) + "\n")
 
 
 def main() -> None:
