@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -97,21 +98,7 @@ def resolve(
     ``own_features`` says that the pool is made of the records' own features.
     """
     _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
-    neighbouring = relation_of(
-        settings.protect,
-        settings.neighbouring,
-        grouped=names is not None,
-        n_teachers=settings.n_teachers,
-    )
-    hashed = neighbouring is Neighbouring.ADD_REMOVE
-    people = names if names is None or hashed else numbered(names)
-    # Which numbers are public: of people when they are grouped, of records when they are not.
-    n_units = None if hashed else n_records if people is None else len(np.unique(people))
-    if names is not None and n_units is not None and n_units < 2:
-        raise InvalidArgument(
-            f"`groups` must name at least 2 people, got {n_units}: all records belong to one. "
-            "Give one identifier per person."
-        )
+    neighbouring, n_units, sharding = protected(settings, n_records, names, noise)
     n_teachers = _teachers(settings.n_teachers, n_units, budget)
     _check_rule(settings)
     output = _output(settings)
@@ -137,7 +124,7 @@ def resolve(
         points=points,
         names=asked,
         unit=unit,
-        assumptions=_assumptions(settings, neighbouring, unit, representation, own_features),
+        assumptions=assumptions_of(settings, neighbouring, unit, representation, own_features),
         chosen={
             "n_teachers": n_teachers,
             "n_queries": n_questions,
@@ -153,16 +140,43 @@ def resolve(
         },
         n_units=n_units,
     )
+    return resolved, sharding
+
+
+def protected(
+    settings: Any, n_records: int, names: list[bytes] | None, noise: NoiseSource
+) -> tuple[Neighbouring, int | None, Sharding]:
+    """Return the relation, the number of records or people where it is public, and who is where."""
+    neighbouring = relation_of(
+        settings.protect,
+        settings.neighbouring,
+        grouped=names is not None,
+        n_teachers=settings.n_teachers,
+    )
+    hashed = neighbouring is Neighbouring.ADD_REMOVE
+    people = names if names is None or hashed else numbered(names)
+    # Which numbers are public: of people when they are grouped, of records when they are not.
+    n_units = None if hashed else n_records if people is None else len(np.unique(people))
+    if names is not None and n_units is not None and n_units < 2:
+        raise InvalidArgument(
+            f"`groups` must name at least 2 people, got {n_units}: all records belong to one. "
+            "Give one identifier per person."
+        )
     # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
-    return resolved, Sharding(people, noise.bits(256).to_bytes(32) if hashed else None)
+    return neighbouring, n_units, Sharding(people, noise.bits(256).to_bytes(32) if hashed else None)
 
 
 def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
+    return number_of_teachers(given, n_units, lambda n: teachers_for(n, budget.epsilon))
+
+
+def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
+    """Return the number given, or what the rule says of the number of records or people."""
     if isinstance(given, str) and n_units is not None:
         _auto_or_number(n_teachers=given)
         if n_units < 2:
             raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
-        return teachers_for(n_units, budget.epsilon)
+        return rule(n_units)
     number = _validate.positive_integer(n_teachers=given)
     if n_units is not None and number > n_units:
         raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
@@ -335,8 +349,18 @@ def _in(representation: Any, pool: PublicPool) -> PublicPool:
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
     """Return a transformer fitted on the pool alone, and its name."""
     given = settings.representation
+    check_representation(given)
     if given is None:
         return None, "none"
+    if not isinstance(given, str):
+        return clone(given).fit(pool.points), repr(given)
+    if not is_linear(settings.learner) or not are_numbers(pool.points):
+        return None, "none"
+    return pool_coordinates(pool, PoolRepresentation())
+
+
+def check_representation(given: Any) -> None:
+    """Refuse what is neither "auto", None nor an object."""
     if isinstance(given, str) and given != "auto":
         raise InvalidArgument(
             f"`representation` must be 'auto', None or a transformer, got {given!r}. Give an "
@@ -347,26 +371,26 @@ def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
             f"`representation` must be an object, got the class {given.__name__}; "
             f"call it: {given.__name__}()."
         )
-    if not isinstance(given, str):
-        return clone(given).fit(pool.points), repr(given)
-    if not _linear(settings.learner) or not _numbers(pool.points):
-        return None, "none"
-    found = PoolRepresentation().fit(pool.points)
+
+
+def pool_coordinates(pool: PublicPool, wanted: PoolRepresentation) -> tuple[Any, str]:
+    """Return principal coordinates of the pool, and their name."""
+    found = wanted.fit(pool.points)
     return found, f"PoolRepresentation, {found.directions_.shape[1]} coordinates"
 
 
-def _linear(learner: Any) -> bool:
+def is_linear(learner: Any) -> bool:
     # A pipeline brings its own, per-shard preparation.
     return isinstance(learner, LinearClassifierMixin) and not isinstance(learner, Pipeline)
 
 
-def _numbers(points: Any) -> bool:
+def are_numbers(points: Any) -> bool:
     if sp.issparse(points):
         return True
     return isinstance(points, np.ndarray) and points.dtype.kind in "biuf" and len(points) > 1
 
 
-def _assumptions(
+def assumptions_of(
     settings: Any,
     neighbouring: Neighbouring,
     unit: str,

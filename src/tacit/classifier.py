@@ -17,22 +17,30 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import __version__, _validate
 from tacit._asking import Asking
+from tacit._corrected import corrections_released, corrections_statement, with_bar
+from tacit._correcting import Correcting, corrects, resolve_rounds
 from tacit._inputs import generator, workers
 from tacit._reading import Inputs, checked_points, read_records
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, Sharding, resolve
 from tacit._run_place import RunPlace
-from tacit.datasets.records import PublicPool, n_rows
+from tacit.correcting.rounds import Corrected
+from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError
+from tacit.labeling.means import PlannedMeans
 from tacit.pipeline import (
     OpenPool,
     PrivateRecords,
     Released,
+    ReleasedCorrections,
+    ReleasedVotes,
     Terms,
     ask_teachers,
+    correct_student,
     distinct_points,
     random_points,
     release_all,
+    split,
     votes_released,
 )
 from tacit.privacy.budget import Budget
@@ -42,9 +50,10 @@ from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.price import price
 from tacit.report import PrivacyStatement, PublicCheck, RunReport
 from tacit.report.public_check import check_predictions
-from tacit.report.run import run_report
+from tacit.report.run import corrections_report, run_report
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
+from tacit.teachers.labels import ClassList
 from tacit.teachers.learner import check_learner
 from tacit.teachers.memory import estimate_memory
 
@@ -68,8 +77,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    learner : object with ``fit`` and ``predict``
-        Trained on every shard; anything fitted inside it is fitted per shard.
+    learner : object with ``fit`` and ``predict``, or "logistic"
+        Trained on every shard; anything fitted inside it is fitted per shard. "logistic": built-in
+        logistic teachers, fitted all at once, that correct a student in ``rounds``.
     epsilon, delta : float
         The budget of one ``fit``. Keep delta below one over the number of records.
     classes : array of labels, or "from-labels"
@@ -97,6 +107,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         None.
     n_rounds : int, default 15
         Rounds of questions after the first, when ``query`` chooses them.
+    rounds : int or "auto", optional
+        Teachers correct a linear student in so many rounds, instead of voting from nothing: more
+        accurate, and takes a learner with sample weights and scores
+        (``docs/guide/rounds.md``). None: votes, unless the learner is "logistic".
     noise_rule : function of (labels, size, even_sigma), optional
         Chooses the noise of every round from the labels released so far, within the budget
         (``tacit.labeling.FilteredService``). Costs about a tenth more noise than a fixed one.
@@ -110,7 +124,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     representation : "auto", None or transformer
         Fitted on the pool alone. A transformer is applied to every point, for teachers and
         student. "auto": principal coordinates for teachers that are linear models on numbers,
-        nothing for others.
+        nothing for others. With ``rounds`` the student is linear in it, so that a richer one makes
+        a richer student, and "auto" and None give principal coordinates.
     ledger : path, URL or Ledger, optional
         Where spends add up over fits. By default every fit has a ledger of its own, and adding up
         is yours to do.
@@ -129,7 +144,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     resolved_params_ : dict
         What every "auto" chose.
     representation_ : fitted transformer or None
-    released_ : ReleasedVotes
+    released_ : ReleasedVotes, or ReleasedCorrections after ``rounds``
         What was released: ``positions`` in the pool, ``labels`` (class indices) or ``shares`` with
         their ``variance``, ``classes`` and the guarantee (``privacy``). Set before the student is
         fitted and kept when that fails: any number of students may learn from it, free of charge.
@@ -170,6 +185,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         n_queries: int | str = "auto",
         query: Any = "auto",
         n_rounds: int = 15,
+        rounds: int | str | None = None,
         noise_rule: Any = None,
         refusals: str = "unlabelled",
         student: Any = None,
@@ -191,6 +207,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_queries = n_queries
         self.query = query
         self.n_rounds = n_rounds
+        self.rounds = rounds
         self.noise_rule = noise_rule
         self.refusals = refusals
         self.student = student
@@ -232,6 +249,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("_asking", None)
             inputs = read_records(self, X, y, X_public, groups, rng)
             noise = self._noise()
+            if corrects(self):
+                self._correct(inputs, budget, noise, rng)
+                return self
             how, sharding = resolve(
                 self,
                 inputs.pool,
@@ -281,7 +301,13 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             asked = distinct_points(how.names)
         place = self._place(noise)
         return ask_teachers(
-            self._records(inputs.X, inputs.y, how.points, place.settled(sharding)),
+            self._records(
+                inputs.X,
+                inputs.y,
+                how.representation,
+                how.points.points,
+                place.settled(sharding),
+            ),
             how.points,
             asked,
             how.names,
@@ -303,6 +329,61 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             progress=self.verbose,
             kept=place.kept,
         )
+
+    def _correct(
+        self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
+    ) -> None:
+        """Let teachers correct a student, in rounds."""
+        for name in ("_run", "_released"):
+            self.__dict__.pop(name, None)
+        how, sharding = resolve_rounds(
+            self,
+            inputs.pool,
+            n_rows(inputs.X),
+            inputs.people,
+            budget,
+            len(self.classes_),
+            noise,
+            own_features=inputs.rows is not None,
+        )
+        self._warn(how)
+        self.representation_, self._represented = how.representation, self._chose_one()
+        if not how.built_in:
+            check_learner(how.learner, how.points.points, self.classes_)
+        place = self._place(noise)
+        means = PlannedMeans(
+            how.mechanism, self._ledger(budget), delta=budget.delta, noise=noise, key=place.key
+        )
+        records = self._records(
+            inputs.X,
+            inputs.y,
+            how.representation if how.teachers_represented else None,
+            how.points.points,
+            place.settled(sharding),
+        )
+        shards = split(records, how.n_teachers, how.neighbouring, rng)
+        labels = ClassList(self.classes_).positions(inputs.y)
+        teachers = how.teachers(records.X, labels, shards, rng, n_jobs=workers(self.n_jobs))
+
+        def tell(so_far: Corrected) -> None:
+            self.resolved_params_ = how.chosen
+            self.privacy_ = corrections_statement(how, so_far, means, secure=noise.secure)
+            self._report = corrections_report(self.privacy_, how.chosen, __version__)
+            self.released_: ReleasedVotes | ReleasedCorrections = corrections_released(
+                so_far, how.mechanism, self.privacy_, self.classes_
+            )
+
+        corrected = correct_student(
+            teachers,
+            how.pool,
+            len(self.classes_),
+            how.schedule,
+            means,
+            rng,
+            after_round=with_bar(tell, how.schedule.rounds, self.verbose),
+        )
+        model = how.student(corrected, len(self.classes_), represented=self._represented)
+        self.student_: FittedStudent = FittedStudent(model, len(self.classes_))
 
     def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
         """Ask what is left of the planned questions, and train the student on all answers.
@@ -348,20 +429,22 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._keep(asking.latest)
             raise
 
-    def _keep(self, released: Released) -> None:
+    def _keep(self, released: Released) -> ReleasedVotes:
         run = self._run
         self._released = released
         self._tell(run.how, released, secure=run.secure)
-        self.released_ = votes_released(released, run.rows, self.classes_, self.privacy_)
+        votes = votes_released(released, run.rows, self.classes_, self.privacy_)
+        self.released_ = votes
+        return votes
 
     def _conclude(self, released: Released) -> None:
         """Tell what was released, and train the student on it. Nothing private is used."""
-        self._keep(released)
+        votes = self._keep(released)
         asking = self.__dict__.get("_asking")
         if asking is not None and asking.left(released) == 0:
             del self._asking  # votes are kept no longer than there is a use for them
-        self.student_: FittedStudent = self._student_of(released)
-        self._warn_of_little()
+        self.student_ = self._student_of(released)
+        _warn_of_little(votes)
 
     def _student_of(self, released: Released) -> FittedStudent:
         run = self._run
@@ -387,6 +470,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Public, labelled, used for nothing else.
         """
         check_is_fitted(self)
+        if isinstance(self.released_, ReleasedCorrections):
+            raise InvalidArgument(
+                "`learning_curve` is about questions, and this model was fitted in `rounds`, "
+                "which asks none."
+            )
         if "_run" not in self.__dict__:
             raise InvalidArgument(
                 "`learning_curve` needs the pool, which a model that was copied or loaded left "
@@ -436,9 +524,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return open_ledger(self.ledger)
 
-    def _records(self, X: Any, y: Any, points: PublicPool, sharding: Sharding) -> PrivateRecords:
-        if self.representation_ is not None:
-            X = RepresentedRows(X, self.representation_, points.points)
+    def _records(
+        self, X: Any, y: Any, representation: Any, like: Any, sharding: Sharding
+    ) -> PrivateRecords:
+        if representation is not None:
+            X = RepresentedRows(X, representation, like)
         return PrivateRecords(X, y, n_rows(X), sharding.people, sharding.hash_key)
 
     def _represent(self, points: Any) -> Any:
@@ -449,7 +539,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A representation the caller chose serves both; the automatic one is for teachers."""
         return self.representation is not None and not isinstance(self.representation, str)
 
-    def _warn(self, how: Resolved) -> None:
+    def _warn(self, how: Resolved | Correcting) -> None:
         if how.n_units is not None and self.delta > 1 / how.n_units:
             warnings.warn(
                 f"`delta` {self.delta:g} is above 1/n = {1 / how.n_units:.3g}: a guarantee this "
@@ -457,21 +547,6 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 UserWarning,
                 stacklevel=3,
             )
-
-    def _warn_of_little(self) -> None:
-        """Say when nothing, or one class, was answered. What was released is public."""
-        answered = np.unique(self.released_.labels[self.released_.labels >= 0])
-        if len(answered) > 1:
-            return
-        found = "no point was answered: the student predicts the first class"
-        if len(answered) == 1:
-            found = f"every answer is the class {self.classes_.tolist()[answered[0]]!r}"
-        warnings.warn(
-            f"Of {len(self.released_.labels)} points asked, {found}. Try another number of "
-            "teachers or a larger epsilon, and check that `y` holds labels of `classes`.",
-            UserWarning,
-            stacklevel=3,
-        )
 
     def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
         # At the delta of the guarantee: settings may have changed since the fit.
@@ -598,3 +673,19 @@ def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
 def _one_label_each(X: Any, y: Any) -> None:
     if X is None or y is None or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label for each point of `X`.")
+
+
+def _warn_of_little(released: ReleasedVotes) -> None:
+    """Say when nothing, or one class, was answered. What was released is public."""
+    answered = np.unique(released.labels[released.labels >= 0])
+    if len(answered) > 1:
+        return
+    found = "no point was answered: the student predicts the first class"
+    if len(answered) == 1:
+        found = f"every answer is the class {released.classes.tolist()[answered[0]]!r}"
+    warnings.warn(
+        f"Of {len(released.labels)} points asked, {found}. Try another number of "
+        "teachers or a larger epsilon, and check that `y` holds labels of `classes`.",
+        UserWarning,
+        stacklevel=4,
+    )

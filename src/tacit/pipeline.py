@@ -7,7 +7,8 @@
 
 Everything above the door is private. Below it there are only answers that were priced before they
 were drawn and recorded before they were returned; a student may look at them to choose what to ask
-next.
+next. Or teachers do not vote but correct the student, round by round, each with one bounded vector
+whose noisy mean goes through the same door (``correct_student``).
 """
 
 from __future__ import annotations
@@ -19,9 +20,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.correcting.rounds import Corrected, Corrections, Schedule, correct_in_rounds
 from tacit.datasets.records import PublicPool, take
 from tacit.errors import LedgerError
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
+from tacit.labeling.means import PlannedMeans
 from tacit.labeling.service import NoiseRule, check_rule, even_plan
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -255,6 +258,66 @@ def ask_teachers(
         kept=kept,
     )
     return OpenPool(asked, terms.open(votes, [names[place] for place in asked], n_questions))
+
+
+@dataclass(frozen=True)
+class ReleasedCorrections:
+    """What a fit in rounds released: one noisy mean correction per round. Public, and paid for.
+
+    Parameters
+    ----------
+    corrections : array of shape (n_rounds, n_coordinates, n_contrasts)
+        In the metric of each round, in units of its radius.
+    radii : tuple of float
+        What one unit is worth, round by round.
+    deviation : float
+        Standard deviation of the noise on every number, in the same unit.
+    classes : array
+    privacy : PrivacyStatement
+    """
+
+    corrections: NDArray[np.float64]
+    radii: tuple[float, ...]
+    deviation: float
+    classes: NDArray[Any]
+    privacy: PrivacyStatement
+
+
+def correct_student(
+    teachers: Corrections,
+    pool: NDArray[np.float64],
+    n_classes: int,
+    schedule: Schedule,
+    means: PlannedMeans,
+    rng: np.random.Generator,
+    *,
+    after_round: Callable[[Corrected], None] | None = None,
+) -> Corrected:
+    """Let teachers correct a student in rounds: each releases one mean through the same door.
+
+    Parameters
+    ----------
+    teachers : Corrections
+        Trained on disjoint shards (``split``). Private.
+    pool : array
+        Public points in the student's coordinates.
+    means : PlannedMeans
+        Prices and records what leaves; its plan has room for all rounds.
+
+    Privacy
+    -------
+    Neighbours: one record reaches one shard and one teacher, whose vector of norm one at most may
+    become any other. Proof: ``docs/proofs/rounds.md``.
+    """
+    return correct_in_rounds(
+        teachers,
+        pool,
+        n_classes,
+        schedule,
+        lambda number, blocks: means.release(b"correction %d" % number, blocks),
+        rng,
+        after_round=after_round,
+    )
 
 
 def release_all(pool: OpenPool) -> Released:

@@ -16,7 +16,7 @@ from tacit.mechanisms import ClippedMean
 from tacit.mechanisms.clipped_mean import clip_to_grid
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget
-from tacit.privacy.events import GaussianVector
+from tacit.privacy.events import GaussianCoordinates
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import ScriptedNoise, SeededNoise
 from tacit.testing.fit import FALSE_ALARM, chi_square_p
@@ -148,7 +148,7 @@ def test_the_answer_is_the_mean_in_its_own_unit():
     assert answer.share == pytest.approx((1.0, 1.004, 0.996))
     assert answer.sigma == 5.0
     assert answer.variance == pytest.approx((5.0 * 2.0 / 1000 / 4) ** 2)
-    assert answer.cost == (GaussianVector(5.0, 2000.0),)
+    assert answer.cost == (GaussianCoordinates(5.0, 2000.0, 3),)
     plan = mean.plan(1e-5)
     assert (plan.width, plan.unit, plan.sigma) == (3, answer.unit, 5.0)
 

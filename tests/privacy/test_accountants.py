@@ -16,6 +16,7 @@ from tacit.privacy.accountant import (
     BasicAccountant,
     GaussianAccountant,
     PureAccountant,
+    RoundedGaussianAccountant,
     ZCDPAccountant,
 )
 from tacit.privacy.budget import Budget
@@ -25,6 +26,7 @@ from tacit.privacy.events import (
     ApproximateRelease,
     Event,
     ExponentialSelection,
+    GaussianCoordinates,
     GaussianCounts,
     GaussianLabel,
     GaussianVector,
@@ -46,6 +48,7 @@ EVENTS: list[Event] = [
     GaussianCounts(12.0, 2),
     GaussianLabel(12.0),
     GaussianVector(100.0, 6.5),
+    GaussianCoordinates(1e5, 6500.0, 3),
     LaplaceCounts(20.0),
     ExponentialSelection(0.1),
     ApproximateRelease(0.1, 1e-8),
@@ -58,6 +61,7 @@ ACCOUNTANTS: list[Callable[[], Accountant]] = [
     BasicAccountant,
     PureAccountant,
     GaussianAccountant,
+    RoundedGaussianAccountant,
     ZCDPAccountant,
     RenyiAccountant,
     LossAccountant,

@@ -14,9 +14,9 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.events import (
     Event,
     ExponentialSelection,
+    GaussianCoordinates,
     GaussianCounts,
     GaussianLabel,
-    GaussianVector,
     LaplaceCounts,
     SparseInstance,
 )
@@ -88,8 +88,11 @@ def test_what_calibration_returns_is_priced_within_the_budget(
     _fits({GaussianCounts(sigma, moves): answers}, budget)
     sigma = calibrate.gaussian_sigma(budget, answers=answers, moves=moves, method="zcdp")
     _fits({GaussianCounts(sigma, moves): answers}, budget)
-    sigma = calibrate.vector_sigma(budget, releases=answers, sensitivity=3.0)
-    _fits({GaussianVector(sigma, 3.0): answers}, budget)
+    for sensitivity in (3.0, 3e5):
+        sigma = calibrate.vector_sigma(
+            budget, releases=answers, sensitivity=sensitivity, dimension=100
+        )
+        _fits({GaussianCoordinates(sigma, sensitivity, 100): answers}, budget)
     each = calibrate.exponential_epsilon(budget, answers=answers)
     _fits({ExponentialSelection(each): answers}, budget)
 
@@ -160,7 +163,7 @@ def test_the_tight_threshold_is_far_below_the_papers() -> None:
             "questions",
         ),
         (lambda: calibrate.laplace_scale(Budget(1.0), answers=-1), "answers"),
-        (lambda: calibrate.vector_sigma(Budget(1.0, 1e-5), releases=1, sensitivity=0), "sensit"),
+        (lambda: calibrate.vector_sigma(Budget(1.0, 1e-5), releases=1, sensitivity=0, dimension=1), "sensit"),
         (
             lambda: calibrate.confident_sigmas(
                 Budget(1.0, 1e-5), questions=5, answers=5, ratio=math.nan

@@ -33,6 +33,8 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Numbers, sparse matrices, data frames (categories are one-hot encoded, numbers standardised)
     and texts (tf-idf) all become dense vectors: the leading principal directions of the pool,
     divided by the pool's mean length and multiplied by ``scale``, rows clipped at twice that.
+    Sparse matrices of more than 4,096 columns are taken for word counts: columns are weighed by
+    how rare they are in the pool, rows brought to length one.
 
     Parameters
     ----------
@@ -119,7 +121,7 @@ def _principal(encoded: Any, n_components: int, flatten: float) -> tuple[FloatAr
 def _encoder(X: Any) -> Any:
     """Return a transformer to numbers for this kind of input, or None where it is numeric."""
     if sp.issparse(X):
-        return None
+        return _RareWords() if X.shape[1] > _NARROW else None
     if hasattr(X, "iloc"):
         return _frame_encoder(X)
     first = X[0] if len(X) else None
@@ -148,6 +150,26 @@ def _frame_encoder(frame: Any) -> Any:
             ("categories", OneHotEncoder(handle_unknown="ignore", sparse_output=False), others),
         ]
     )
+
+
+class _RareWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Weighs columns by how few of the pool's points have them; rows get length one.
+
+    Common words tell little about a text, and the longest texts should not lead the directions.
+    """
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        table = sp.csr_matrix(X)
+        found = np.bincount(table.indices[table.data != 0], minlength=table.shape[1])
+        self.weights_ = np.log((1 + table.shape[0]) / (1 + found)) + 1
+        return self
+
+    def transform(self, X: Any) -> Any:
+        weighed = sp.csr_matrix(X, dtype=np.float64) @ sp.diags(self.weights_)
+        # A private value that is not a number must not spoil more than its own row.
+        with np.errstate(all="ignore"):
+            lengths = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
+            return sp.diags(1 / np.maximum(lengths, 1e-12)) @ weighed
 
 
 class _NumberEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]

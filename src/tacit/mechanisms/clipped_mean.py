@@ -9,6 +9,7 @@ Proof: ``docs/proofs/clipped_mean.md``.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +23,7 @@ from tacit.mechanisms.counts import IntArray
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Budget
 from tacit.privacy.calibrate import vector_sigma
-from tacit.privacy.events import Event, GaussianVector
+from tacit.privacy.events import Event, GaussianCoordinates
 from tacit.privacy.noise import NoiseSource, Uncopyable, checked_scale
 from tacit.privacy.plan import Plan
 
@@ -51,9 +52,10 @@ class ClippedMean(Mechanism):
     Privacy
     -------
     Neighbours: one contribution is replaced by any other. On the grid the sum then moves by at most
-    ``2 * levels`` in L2. Event: ``GaussianVector(sigma, sensitivity=2 * levels)``, zCDP
-    ``2 levels^2 / sigma^2``. A contribution that is not finite counts as zero: raising an error
-    would tell. Proof: ``docs/proofs/clipped_mean.md``.
+    ``2 * levels`` in L2. Event: ``GaussianCoordinates(sigma, 2 * levels, dimension)``: zCDP
+    ``2 levels^2 / sigma^2``, and nearly the exact price of continuous noise. A contribution that
+    is not finite counts as zero: raising an error would tell. Proof:
+    ``docs/proofs/clipped_mean.md``.
 
     References
     ----------
@@ -100,7 +102,7 @@ class ClippedMean(Mechanism):
     ) -> ClippedMean:
         """Return the mean with the least noise that keeps ``releases`` of it within ``budget``."""
         cls(radius, 1.0, dimension, n_teachers, levels, releases)  # refuse bad settings first
-        sigma = vector_sigma(budget, releases=releases, sensitivity=2 * levels)
+        sigma = vector_sigma(budget, releases=releases, sensitivity=2 * levels, dimension=dimension)
         return cls(radius, sigma, dimension, n_teachers, levels, releases)
 
     @property
@@ -121,7 +123,7 @@ class ClippedMean(Mechanism):
     @property
     def event(self) -> Event:
         """What one release costs."""
-        return GaussianVector(self.sigma, sensitivity=2.0 * self.levels)
+        return GaussianCoordinates(self.sigma, 2.0 * self.levels, self.dimension)
 
     def planned_events(self) -> tuple[tuple[Event, int], ...]:
         return ((self.event, self.releases),)
@@ -134,9 +136,52 @@ class ClippedMean(Mechanism):
         """Return a fresh run."""
         return ClippedMeanRun(self, noise)
 
-    def release(self, contributions: ArrayLike, *, noise: NoiseSource) -> Answer:
+    def gather(self, contributions: ArrayLike | Iterator[ArrayLike]) -> ClippedTotal:
+        """Clip and add up the contributions, one row per teacher. Private.
+
+        Parameters
+        ----------
+        contributions : array of shape (n_teachers, dimension), or an iterator of such arrays
+            Private. Blocks of rows are added up as they come, in integers: their order and their
+            sizes do not matter, and one block at a time is in memory.
+
+        Raises
+        ------
+        InvalidArgument
+            When the shape (public) is another one, or the entries are not real numbers by type.
+        """
+        blocks = contributions if isinstance(contributions, Iterator) else iter([contributions])
+        total, seen = np.zeros(self.dimension, dtype=np.int64), 0
+        for block in blocks:
+            table = _checked(block, self.dimension)
+            seen += len(table)
+            if seen > self.n_teachers:
+                break
+            total += clip_to_grid(table, self.radius, self.levels).sum(axis=0)
+        if seen != self.n_teachers:
+            raise InvalidArgument(
+                f"`contributions` must have shape {(self.n_teachers, self.dimension)} "
+                f"(teachers, coordinates), got {(seen, self.dimension)}."
+            )
+        return ClippedTotal(total)
+
+    def release(
+        self, contributions: ArrayLike | Iterator[ArrayLike], *, noise: NoiseSource
+    ) -> Answer:
         """Release the mean of ``contributions`` (private) with a fresh run."""
         return self.start(noise=noise).release(contributions)
+
+
+class ClippedTotal:
+    """The sum of clipped contributions on the grid, ready for its noise. Private."""
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: IntArray) -> None:
+        self.values = values
+
+    def __repr__(self) -> str:
+        return "ClippedTotal(<private>)"
 
 
 class ClippedMeanRun(Uncopyable):
@@ -150,12 +195,12 @@ class ClippedMeanRun(Uncopyable):
         """Every release costs the same."""
         return {self._mechanism.event: questions}
 
-    def release(self, contributions: ArrayLike) -> Answer:
+    def release(self, contributions: ArrayLike | Iterator[ArrayLike] | ClippedTotal) -> Answer:
         """Release the mean of one vector per teacher.
 
         Parameters
         ----------
-        contributions : array of shape (n_teachers, dimension)
+        contributions : array of shape (n_teachers, dimension), or what ``gather`` takes or made
             Private.
 
         Raises
@@ -166,9 +211,10 @@ class ClippedMeanRun(Uncopyable):
             When the planned releases are used up.
         """
         mechanism = self._mechanism
-        table = _checked(contributions, (mechanism.n_teachers, mechanism.dimension))
+        if not isinstance(contributions, ClippedTotal):
+            contributions = mechanism.gather(contributions)
+        total = contributions.values
         self._left.take(1)
-        total = clip_to_grid(table, mechanism.radius, mechanism.levels).sum(axis=0)
         noisy = total + self._noise.gaussian(mechanism.sigma, mechanism.dimension)
         return Answer(
             Output.VECTOR,
@@ -211,7 +257,7 @@ def _rounded(vectors: NDArray[np.float64], radius: float, levels: int) -> IntArr
     return grid
 
 
-def _checked(contributions: ArrayLike, shape: tuple[int, int]) -> NDArray[np.float64]:
+def _checked(contributions: ArrayLike, dimension: int) -> NDArray[np.float64]:
     """Return the contributions as floats; only their type and shape are looked at, both public."""
     try:
         table = np.asarray(contributions)
@@ -219,9 +265,10 @@ def _checked(contributions: ArrayLike, shape: tuple[int, int]) -> NDArray[np.flo
         table = np.empty(0, dtype=object)
     if table.dtype.kind not in "iufb":
         raise InvalidArgument("`contributions` must be an array of real numbers.")
-    if table.shape != shape:
+    if table.ndim != 2 or table.shape[1] != dimension:
         raise InvalidArgument(
-            f"`contributions` must have shape {shape} (teachers, coordinates), got {table.shape}."
+            f"`contributions` must have {dimension} columns, one per coordinate, got an array of "
+            f"shape {table.shape}."
         )
     with np.errstate(all="ignore"):  # longer floats may overflow here: they count as zero later
         return table.astype(np.float64)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import LedgerError
-from tacit.labeling.once import release_mean
+from tacit.labeling.means import release_mean
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.oracle.terms import ErrorEstimate, OracleTerms
 from tacit.privacy.budget import Budget

@@ -16,7 +16,7 @@ from typing import Protocol
 from tacit import _validate
 from tacit.errors import InvalidArgument, UnsupportedEvent
 from tacit.privacy import gaussian, pure, zcdp
-from tacit.privacy.events import Event, GaussianCounts
+from tacit.privacy.events import Event, GaussianCoordinates, GaussianCounts
 
 Tally = Mapping[Event, int]
 
@@ -162,6 +162,31 @@ def _sigma(event: Event) -> float:
 def _moves(event: Event) -> int:
     assert isinstance(event, GaussianCounts)
     return event.moves
+
+
+class RoundedGaussianAccountant(_Base):
+    """Exact price of continuous Gaussian noise, for discrete noise that is nearly its rounding."""
+
+    name = "exact composition of Gaussians, discrete noise as rounded noise"
+
+    def _supports(self, event: Event) -> bool:
+        return isinstance(event, GaussianCoordinates)
+
+    def epsilon(self, tally: Tally, delta: float) -> float:
+        """Return the epsilon; infinite where noise is too small to be like rounded noise."""
+        tally = self._require(tally)
+        if not tally:
+            return 0.0
+        if delta <= 0:
+            return math.inf
+        squared = distance = 0.0
+        for event, count in tally.items():
+            assert isinstance(event, GaussianCoordinates)
+            squared += count * (event.sensitivity / event.sigma) ** 2
+            distance += count * event.dimension * gaussian.rounding_distance(event.sigma)
+        # The last digits of the sums and of the normal tails, in the unfavourable direction.
+        mu = math.sqrt(squared) * (1 + 1e-10)
+        return gaussian.rounded_epsilon(delta * (1 - 1e-10), mu, distance)
 
 
 class ZCDPAccountant(_Base):

@@ -18,9 +18,9 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.events import (
     Event,
     ExponentialSelection,
+    GaussianCoordinates,
     GaussianCounts,
     GaussianLabel,
-    GaussianVector,
     LaplaceCounts,
 )
 from tacit.privacy.price import price
@@ -162,16 +162,25 @@ def exponential_answers(budget: Budget, *, epsilon: float) -> int:
     return _most_answers(ExponentialSelection(epsilon), budget)
 
 
-def vector_sigma(budget: Budget, *, releases: int, sensitivity: float) -> float:
-    """Return the sigma at which ``releases`` vectors fit the budget, priced by zCDP.
+def vector_sigma(budget: Budget, *, releases: int, sensitivity: float, dimension: int) -> float:
+    """Return the sigma at which ``releases`` vectors of ``dimension`` numbers fit the budget.
 
     ``sensitivity`` is how far one vector can move in L2.
     """
     _validate.positive_integer(releases=releases)
     _validate.positive(sensitivity=sensitivity)
+    _validate.positive_integer(dimension=dimension)
     _needs_delta(budget, "Gaussian noise")
-    sigma = sensitivity * math.sqrt(releases / (2 * zcdp.rho_for_budget(budget)))
-    return _settled(sigma, 1, lambda s: {GaussianVector(s, sensitivity): releases}, budget)
+
+    def tally(sigma: float) -> dict[Event, int]:
+        return {GaussianCoordinates(sigma, sensitivity, dimension): releases}
+
+    # Fine noise is priced as rounded noise, coarse noise by zCDP: the smaller sigma that fits.
+    exact = sensitivity * math.sqrt(releases) / gaussian.gdp_mu(budget.epsilon, budget.delta)
+    if price(tally(exact * 1.001), delta=budget.delta).epsilon <= budget.epsilon:
+        return _settled(exact, 1, tally, budget)
+    concentrated = sensitivity * math.sqrt(releases / (2 * zcdp.rho_for_budget(budget)))
+    return _settled(concentrated, 1, tally, budget)
 
 
 def confident_sigmas(

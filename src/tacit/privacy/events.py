@@ -173,6 +173,23 @@ class GaussianVector(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class GaussianCoordinates(GaussianVector):
+    """The same on so many coordinates: knowing how many gives a closer price.
+
+    Discrete Gaussian noise is nearly rounded continuous noise, whose price is known exactly; how
+    nearly depends on the number of coordinates (``docs/proofs/gaussian_accounting.md``).
+    """
+
+    kind: ClassVar[str] = "gaussian-coordinates"
+    dimension: int
+
+    def __post_init__(self) -> None:
+        # Not super(): a class with slots is made anew, and zero-argument super misses it.
+        GaussianVector.__post_init__(self)
+        _validate.positive_integer(dimension=self.dimension)
+
+
+@dataclass(frozen=True, slots=True)
 class _PureEvent(Event):
     """Shared prices of events with a pure epsilon."""
 
@@ -415,6 +432,7 @@ EVENT_KINDS: Mapping[str, type[Event]] = {
         GaussianCounts,
         GaussianLabel,
         GaussianVector,
+        GaussianCoordinates,
         LaplaceCounts,
         ExponentialSelection,
         ApproximateRelease,

@@ -54,6 +54,60 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     return math.exp(float(optimize.brentq(excess, low, high, xtol=1e-13, rtol=1e-13)))
 
 
+_ROUNDING_FROM = 10.0
+
+
+def rounding_distance(sigma: float) -> float:
+    """Return a bound on how far discrete Gaussian noise is from rounded continuous noise.
+
+    In total variation, one coordinate: ``1/(20 sigma^2)`` from sigma 10 on, else 1. Proof:
+    ``docs/proofs/gaussian_accounting.md``, step 6.
+
+    Examples
+    --------
+    >>> rounding_distance(1000.0)
+    5e-08
+    """
+    return 1 / (20 * sigma**2) if sigma >= _ROUNDING_FROM else 1.0
+
+
+def rounded_epsilon(delta: float, mu: float, distance: float) -> float:
+    """Return epsilon of releases that are together ``distance`` away from a mu-GDP release.
+
+    The least epsilon with ``gdp_delta(epsilon, mu) + (1 + e^epsilon) distance <= delta``, rounded
+    up; infinite where there is none.
+
+    Examples
+    --------
+    >>> round(rounded_epsilon(1e-5, 0.25, 1e-12), 4)
+    0.9227
+    """
+
+    def excess(epsilon: float) -> float:
+        return gdp_delta(epsilon, mu) + (1 + math.exp(epsilon)) * distance - delta
+
+    if excess(0.0) <= 0:
+        return 0.0
+    high = 1.0
+    while excess(high) > 0:
+        high *= 2
+        # Beyond this the distance alone exceeds delta, or the price is of no use to anybody.
+        if high > _LARGEST_EPSILON or (1 + math.exp(high)) * distance > delta:
+            break
+    if excess(high) > 0:
+        # The distance grows with epsilon: the least excess lies before it takes over.
+        grid = np.linspace(0.0, min(high, _LARGEST_EPSILON), 2001)
+        found = [float(at) for at in grid if excess(float(at)) <= 0]
+        if not found:
+            return math.inf
+        high = found[0]
+    low = 0.0
+    while high - low > 1e-12 * max(1.0, high):
+        middle = (low + high) / 2
+        low, high = (low, middle) if excess(middle) <= 0 else (middle, high)
+    return high
+
+
 def discrete_delta(epsilon: float, sigma: float, shifts: int) -> float:
     """Return an upper bound, tight to rounding, on delta of composed discrete Gaussian noise.
 

@@ -12,6 +12,7 @@ from tacit.privacy.accountant import (
     BasicAccountant,
     GaussianAccountant,
     PureAccountant,
+    RoundedGaussianAccountant,
     Tally,
     ZCDPAccountant,
     checked_tally,
@@ -61,6 +62,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
         BasicAccountant(),
         PureAccountant(),
         GaussianAccountant(),
+        RoundedGaussianAccountant(),
         ZCDPAccountant(),
     ]
     if any(isinstance(event, GaussianLabel) for event in tally):

@@ -83,6 +83,8 @@ def html_page(report: RunReport, frontier: Any = None) -> str:
 
 
 def _lead(report: RunReport) -> str:
+    if report.corrected:
+        return f"{_many(report.statement.questions, 'round')} of corrections of a student."
     return (
         f"{_many(report.asked, 'public point')} asked about, {_many(report.answered, 'answer')}, "
         f"{_many(report.refused, 'refusal')}."
@@ -158,6 +160,13 @@ def _assumptions(statement: PrivacyStatement) -> str:
 
 
 def _released(report: RunReport) -> str:
+    if report.corrected:
+        return _card(
+            "What was released",
+            f"<p>{_many(report.statement.questions, 'noisy mean')} of what "
+            f"{escaped(report.settings.get('n_teachers', ''))} teachers would change in the "
+            "student, one per round.</p>",
+        )
     asked = max(report.asked, 1)
     both = bars(
         "Answers and refusals",

@@ -54,7 +54,9 @@ def report_fields(saved: Mapping[str, Any]) -> dict[str, Any]:
 def statement_of(saved: Mapping[str, Any]) -> PrivacyStatement:
     """Return the statement that ``PrivacyStatement.to_dict`` wrote."""
     return PrivacyStatement(
-        **{name: _field(saved, name, _number) for name in ("epsilon", "delta", "spent_epsilon")},
+        epsilon=_field(saved, "epsilon", _number),
+        delta=_field(saved, "delta", _number),
+        spent_epsilon=_field(saved, "spent_epsilon", _number),
         neighbouring=_field(saved, "neighbouring", Neighbouring),
         unit=_field(saved, "unit", _unit),
         mechanism=_field(saved, "mechanism", _text),
@@ -63,6 +65,7 @@ def statement_of(saved: Mapping[str, Any]) -> PrivacyStatement:
         assumptions=_field(saved, "assumptions", _texts),
         secure=_field(saved, "secure", _truth),
         planned=_field(saved, "planned", _count, None),
+        released=_field(saved, "released", _kind_of_release, "answers"),
     )
 
 
@@ -110,6 +113,12 @@ def _text(value: Any) -> str:
     if type(value) is not str:
         raise ValueError
     return value
+
+
+def _kind_of_release(value: Any) -> str:
+    if value not in ("answers", "corrections"):
+        raise ValueError
+    return str(value)
 
 
 def _unit(value: Any) -> str:

@@ -33,5 +33,24 @@ def run_report(
         settings=settings,
         rounds=tuple(released.rounds),
         stopped=released.stopped,
-        versions={"tacit": tacit_version, **{name: version(name) for name in _PACKAGES}},
+        versions=_versions(tacit_version),
     )
+
+
+def corrections_report(
+    statement: PrivacyStatement, settings: dict[str, Any], tacit_version: str
+) -> RunReport:
+    """Return the report of a run in which teachers corrected a student; all of it public."""
+    return RunReport(
+        statement=statement,
+        asked=0,
+        answered=0,
+        refused=0,
+        released={},
+        settings=settings,
+        versions=_versions(tacit_version),
+    )
+
+
+def _versions(tacit_version: str) -> dict[str, str]:
+    return {"tacit": tacit_version, **{name: version(name) for name in _PACKAGES}}

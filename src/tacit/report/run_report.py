@@ -137,12 +137,19 @@ class RunReport:
     def __str__(self) -> str:
         shares = ", ".join(f"{name}: {count}" for name, count in self.released.items())
         settings = "\n".join(f"    {name} = {value}" for name, value in self.settings.items())
-        return (
-            f"{self.statement}\n\nReleased\n"
+        released = (
             f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
             f"{self._rounds()}"
-            f"    By class: {shares}.\n{self._checked()}\nSettings\n{settings}"
+            f"    By class: {shares}.\n"
         )
+        if self.corrected:
+            released = f"    {self.statement.questions} rounds of corrections of the student.\n"
+        return f"{self.statement}\n\nReleased\n{released}{self._checked()}\nSettings\n{settings}"
+
+    @property
+    def corrected(self) -> bool:
+        """Whether teachers corrected the student instead of voting."""
+        return self.statement.released == "corrections"
 
     def _checked(self) -> str:
         if self.check is None or not self.check.n_points:

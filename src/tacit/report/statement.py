@@ -81,6 +81,9 @@ class PrivacyStatement:
         Whether all noise came from the operating system's secure source.
     planned : int, optional
         How many questions the budget was planned for; those not asked are left for later.
+    released : {"answers", "corrections"}
+        What ``questions`` and ``planned`` count: points asked about, or rounds in which teachers
+        corrected the student.
 
     Examples
     --------
@@ -104,6 +107,7 @@ class PrivacyStatement:
     assumptions: tuple[str, ...]
     secure: bool
     planned: int | None = None
+    released: str = "answers"
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the statement as headed paragraphs."""
@@ -112,9 +116,9 @@ class PrivacyStatement:
             ("What is protected", _WHAT[self.neighbouring].format(**words)),
             (
                 "From whom",
-                "Everyone who sees the fitted model, its predictions, its report or the released "
-                f"answers on {self.questions} public points, whatever else they know. Not from "
-                "whoever runs this program, reads its memory or times it.",
+                "Everyone who sees the fitted model, its predictions, its report or the "
+                f"{self._what_left()}, whatever else they know. Not from whoever runs this "
+                "program, reads its memory or times it.",
             ),
             ("How well", self._how_well(words)),
             ("How it is known", f"{self.mechanism}, priced by {self.accountant}."),
@@ -132,18 +136,26 @@ class PrivacyStatement:
             rows.insert(0, ("INSECURE", "The noise came from a test source: NO guarantee holds."))
         return rows
 
+    def _what_left(self) -> str:
+        if self.released == "corrections":
+            return f"mean corrections released in {self.questions} rounds"
+        return f"released answers on {self.questions} public points"
+
     def _budget_and_spent(self) -> str:
+        one, many = (
+            ("round", "rounds") if self.released == "corrections" else ("question", "questions")
+        )
         budget, delta = rounded_up(self.epsilon, 6), rounded_up(self.delta, 3)
         spent = rounded_up(self.spent_epsilon, 6)
         words = (
-            f"Budget: epsilon {budget} at delta {delta}, fixed before the first question; this is "
-            "the guarantee, whatever was asked and whenever it stopped. Spent: the answers given "
+            f"Budget: epsilon {budget} at delta {delta}, fixed before the first {one}; this is "
+            f"the guarantee, whatever was asked and whenever it stopped. Spent: the answers given "
             f"would have cost epsilon {spent} had exactly they been planned. That is a reading, "
             "not a guarantee, because when to stop may depend on the answers."
         )
         if self.planned is not None and self.planned > self.questions:
             words += (
-                f" {self.planned - self.questions} of {self.planned} planned questions were not "
+                f" {self.planned - self.questions} of {self.planned} planned {many} were not "
                 "asked; asking them later stays within this budget."
             )
         return words

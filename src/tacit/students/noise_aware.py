@@ -14,14 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, special
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from tacit import _validate
 from tacit.errors import InvalidArgument
+from tacit.students.linear import LinearScores
 
 FloatArray = NDArray[np.float64]
 
@@ -47,7 +46,7 @@ point of it at every epsilon tried.
 """
 
 
-class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NoiseAwareStudent(LinearScores):
     """Classifier that learns from noisy vote shares of known variance.
 
     Parameters
@@ -145,28 +144,6 @@ class NoiseAwareStudent(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.prior_variance == "evidence":
             return PRIOR_VARIANCES
         return np.array([_validate.positive(prior_variance=self.prior_variance)])
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Return the scores: one column per class, or for two classes the difference."""
-        check_is_fitted(self)
-        scores: FloatArray = np.asarray(X, dtype=np.float64) @ self.coef_.T + self.intercept_
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
-
-    def predict_proba(self, X: Any) -> FloatArray:
-        """Return the student's estimate of the teachers' shares of the vote."""
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
-            second = special.expit(scores)
-            return np.column_stack([1 - second, second])
-        proba: FloatArray = special.softmax(scores, axis=1)
-        return proba
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the class with the largest score."""
-        scores = self.decision_function(X)
-        index = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[index]
-        return found
 
 
 def _mean_length(points: FloatArray) -> float:

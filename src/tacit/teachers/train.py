@@ -103,7 +103,7 @@ def train_teachers(
     form = _form(X, like, name="like")
     teachers: list[Teacher | None] = [None] * len(shards)
     task = _Kept(recipe(learner), ClassList(classes), _validate.integer(0, seed=seed))
-    for found in _run(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
+    for found in over_shards(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
         for number, teacher in found:
             teachers[number] = teacher
     trained = [teacher for teacher in teachers if teacher is not None]
@@ -174,7 +174,7 @@ def train_and_count(
         _count_kept(total, voting, X, y, shards, form, kept, n_jobs=n_jobs, progress=progress)
         return VoteCounts(total, len(shards))
     task = _Counted(recipe(learner), public, _validate.integer(0, seed=seed), asked)
-    for counts, events in _run(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
+    for counts, events in over_shards(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
         total += counts
         if diagnostics is not None:
             diagnostics.add(events)
@@ -245,7 +245,9 @@ def _count_kept(
             missing.append(number)
         else:
             add_votes(total, votes)
-    for found in _run(task, X, y, shards, form, n_jobs=n_jobs, progress=progress, only=missing):
+    for found in over_shards(
+        task, X, y, shards, form, n_jobs=n_jobs, progress=progress, only=missing
+    ):
         kept.save({number: (marks[number], votes) for number, votes in found.items()})
         for votes in found.values():
             add_votes(total, votes)
@@ -259,15 +261,15 @@ def _in_silence(
         return len(shards), task(shards)
 
 
-def _run(
+def over_shards(
     task: Callable[[Sequence[Shard]], _T],
     X: Any,
     y: Any,
     shards: Sequence[IndexArray],
     form: RowForm,
     *,
-    n_jobs: int | None,
-    progress: bool | None,
+    n_jobs: int | None = None,
+    progress: bool | None = False,
     only: Sequence[int] | None = None,
 ) -> Iterator[_T]:
     """Yield what the task makes of batches of shards, in the order in which they finish."""

@@ -346,7 +346,9 @@ def clip_radius_doubled() -> Patches:
 @bug("clipped-mean")
 def one_radius_for_replacement() -> Patches:
     """A replaced contribution is priced as if it moved the sum by one radius, not two."""
-    event = property(lambda self: events.GaussianVector(self.sigma, float(self.levels)))
+    event = property(
+        lambda self: events.GaussianCoordinates(self.sigma, float(self.levels), self.dimension)
+    )
     yield swap(clipped_mean.ClippedMean, "event", event)
 
 

@@ -1,0 +1,181 @@
+"""Built-in teachers: logistic regressions of a few records each, all fitted as one computation.
+
+A teacher is the logistic regression of its shard under the prior N(student, A^-1). Its weights
+leave the student only along its own records, so each fit has as many unknowns as it has records
+(times contrasts), whatever the dimension: the dual problem, solved for all shards at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.correcting.coordinates import Coordinates, FloatArray, contrasts, with_constant
+from tacit.correcting.metric import Metric, probabilities
+from tacit.teachers.labels import UNKNOWN
+from tacit.teachers.quiet import Quiet
+from tacit.teachers.rows import IndexArray, row_access, take
+
+_NEWTON_STEPS = 5
+_BLOCK = 2**21
+"""How many numbers of features are worked on at once."""
+
+
+class LogisticCorrections:
+    """Contributions of one batched logistic regression per shard. Private.
+
+    Parameters
+    ----------
+    X : table
+        Records in the representation. Private.
+    labels : array of int
+        Position of every record's class; -1 for labels that are no class, which are left out.
+    shards : sequence of index arrays
+        Disjoint. Their number is public.
+    coordinates : Coordinates
+    pool : array
+        Public points in the coordinates, with a constant.
+    n_classes, shard_size : int
+        Public; the size is that of a typical shard.
+    together : bool
+        Whether all records are put in coordinates at once, which is faster. Only where the
+        representation takes any values without an error, and where the number of records, and so
+        the place of each, is public.
+
+    Privacy
+    -------
+    The contribution of a teacher depends on its own shard, the student and public settings, bit for
+    bit: shards are padded to a length that is a function of their own size, and every product is
+    one matrix product per shard, never one over several.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        labels: NDArray[np.int64],
+        shards: Sequence[IndexArray],
+        coordinates: Coordinates,
+        pool: FloatArray,
+        *,
+        n_classes: int,
+        shard_size: int,
+        together: bool = False,
+    ) -> None:
+        self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
+        self._pool = pool
+        with Quiet():
+            rows = _Together(X, shards, coordinates) if together else _Apart(X, coordinates)
+            self._stacks = list(_stacked(rows, labels, shards, pool.shape[1]))
+
+    def contributions(self, metric: Metric) -> Iterator[FloatArray]:
+        """Yield blocks of one whitened correction per teacher, one row each. Private."""
+        for features, labels in self._stacks:
+            unknowns = features.shape[1] * (self._n_classes - 1)
+            rows = max(1, _BLOCK // max(features[0].size, unknowns**2))
+            for start in range(0, len(features), rows):
+                part = slice(start, start + rows)
+                with Quiet():
+                    yield self._corrections(features[part], labels[part], metric)
+
+    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> FloatArray:
+        """Return the contributions of teachers of public points labelled by the student. Public."""
+        points, labels = metric.imagined_labels(rng, n, self.shard_size)
+        return self._corrections(self._pool[points], labels, metric)
+
+    def _corrections(
+        self, features: FloatArray, labels: NDArray[np.int64], metric: Metric
+    ) -> FloatArray:
+        known = labels >= 0
+        features = features * known[..., None]
+        target = (labels[..., None] == np.arange(self._n_classes)).astype(np.float64)
+        with np.errstate(all="ignore"):
+            whitened = np.matmul(features, metric.whiten)
+            gram = np.matmul(whitened, whitened.transpose(0, 2, 1))
+            start = np.matmul(features, metric.weights)
+            residual = _dual(gram, start, target, self._n_classes)
+            found: FloatArray = np.matmul(whitened.transpose(0, 2, 1), residual)
+        return found.reshape(len(features), -1)
+
+    def __repr__(self) -> str:
+        return f"LogisticCorrections(n_teachers={self.n_teachers}, records=<private>)"
+
+
+def _dual(gram: FloatArray, start: FloatArray, target: FloatArray, n_classes: int) -> FloatArray:
+    """Solve r = (target - softmax(start + gram r)) in contrasts, by Newton's method.
+
+    The loss is convex in the primal and the unknowns are its residuals, one row per record. The
+    last line takes residuals of probabilities, so that they are bounded even where five steps were
+    not enough: contributions are what they are, and clipped, in any case.
+    """
+    basis = contrasts(n_classes)
+    n_shards, size, width = start.shape
+    unknowns = size * width
+    residual = np.zeros_like(start)
+    for _ in range(_NEWTON_STEPS):
+        proba = probabilities(start + np.matmul(gram, residual), n_classes)
+        miss = residual - np.matmul(target - proba, basis)
+        curved = np.matmul(basis.T, proba[..., :, None] * basis)
+        mean = np.matmul(proba, basis)
+        curved = curved - mean[..., :, None] * mean[..., None, :]
+        # Row (i, a), column (j, b): identity + H_i[a, b] * gram[i, j].
+        slope = curved[:, :, :, None, :] * gram[:, :, None, :, None]
+        slope = slope.reshape(n_shards, unknowns, unknowns) + np.eye(unknowns)
+        step = np.linalg.solve(slope, miss.reshape(n_shards, unknowns, 1))
+        residual = residual - step.reshape(residual.shape)
+    proba = probabilities(start + np.matmul(gram, residual), n_classes)
+    found: FloatArray = np.matmul(target - proba, basis)
+    return found
+
+
+class _Apart:
+    """Puts the records of one shard in coordinates when they are asked for. Private."""
+
+    def __init__(self, X: Any, coordinates: Coordinates) -> None:
+        self._rows, self._coordinates = row_access(X), coordinates
+
+    def __call__(self, shard: IndexArray) -> FloatArray:
+        return with_constant(self._coordinates.transform(take(self._rows, shard)))
+
+
+class _Together:
+    """Puts all records in coordinates beforehand. Private."""
+
+    def __init__(self, X: Any, shards: Sequence[IndexArray], coordinates: Coordinates) -> None:
+        used = np.concatenate(shards)
+        self._table = with_constant(coordinates.transform(take(row_access(X), used)))
+        self._place = np.empty(used.max(initial=-1) + 1, dtype=np.intp)
+        self._place[used] = np.arange(len(used))
+
+    def __call__(self, shard: IndexArray) -> FloatArray:
+        found: FloatArray = self._table[self._place[shard]]
+        return found
+
+
+def _stacked(
+    rows: Callable[[IndexArray], FloatArray],
+    labels: NDArray[np.int64],
+    shards: Sequence[IndexArray],
+    dimension: int,
+) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
+    """Yield shards of the same padded size as one array each."""
+    sizes = np.array([_padded(len(shard)) for shard in shards])
+    for size in np.unique(sizes).tolist():
+        members = np.flatnonzero(sizes == size)
+        features = np.zeros((len(members), size, dimension))
+        classes = np.full((len(members), size), UNKNOWN, dtype=np.int64)
+        for place, number in enumerate(members.tolist()):
+            shard = shards[number]
+            features[place, : len(shard)] = rows(shard)
+            classes[place, : len(shard)] = labels[shard]
+        yield features, classes
+
+
+def _padded(size: int) -> int:
+    """Return the length a shard is padded to: exact while small, then a step of one half."""
+    if size <= 8:
+        return max(size, 1)
+    step = 1 << (size.bit_length() - 2)
+    return -(-size // step) * step

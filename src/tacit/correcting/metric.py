@@ -1,0 +1,78 @@
+"""What one round knows before it looks at a private record: the metric of the student's weights.
+
+Teachers may move the student only as far as the public pool allows: a teacher is the learner's
+answer to its shard and to the pool labelled by the student. In the metric of that prior all
+directions count alike, so that clipping and noise fall evenly on them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from tacit.correcting.coordinates import FloatArray, contrasts
+
+PRIOR_WEIGHT = 150.0
+"""How many records the pool, labelled by the student, counts for."""
+
+_RIDGE = 1.0
+_FLOOR = 0.02
+"""Curvature below this is not trusted: a student that is sure of a point may be wrong."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The prior precision A of a student's weights, from public points alone.
+
+    ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast; ``probabilities``
+    are the student's, of the pool's points. ``curvature`` is the mean second derivative of the loss
+    of each point over the contrasts.
+    """
+
+    pool: FloatArray
+    weights: FloatArray
+    probabilities: FloatArray
+    curvature: FloatArray
+    whiten: FloatArray
+
+    @classmethod
+    def of(cls, pool: FloatArray, weights: FloatArray, n_classes: int) -> Metric:
+        """Return the metric around a student."""
+        found = probabilities(pool @ weights, n_classes)
+        spread = (1 - (found**2).sum(axis=1)) / (2 * (n_classes - 1))
+        curvature = np.maximum(spread, _FLOOR)
+        precision = (PRIOR_WEIGHT / len(pool)) * (pool * curvature[:, None]).T @ pool
+        values, vectors = np.linalg.eigh(precision + _RIDGE * np.eye(pool.shape[1]))
+        whiten = (vectors * values**-0.5) @ vectors.T
+        return cls(pool, weights, found, curvature, whiten)
+
+    def of_scores(self, difference: FloatArray) -> FloatArray:
+        """Return the whitened weights nearest to contrasts given on the pool's points.
+
+        Nearest by the curvature of each point, with the prior's ridge.
+        """
+        weighed = self.pool * (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None]
+        found: FloatArray = self.whiten @ (weighed.T @ difference)
+        return found
+
+    def imagined_labels(
+        self, rng: np.random.Generator, n_teachers: int, shard_size: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return shards of public points, labelled at random as the student believes.
+
+        The contributions of teachers trained on them are public, and show how long contributions
+        are when the student is right.
+        """
+        points = rng.integers(len(self.pool), size=(n_teachers, shard_size))
+        upto = np.cumsum(self.probabilities, axis=1)[points]
+        drawn = (rng.random((n_teachers, shard_size, 1)) > upto[..., :-1]).sum(axis=2)
+        return points, drawn.astype(np.int64)
+
+
+def probabilities(found: FloatArray, n_classes: int) -> FloatArray:
+    """Return class probabilities from contrasts, along the last axis."""
+    proba: FloatArray = special.softmax(found @ contrasts(n_classes).T, axis=-1)
+    return proba

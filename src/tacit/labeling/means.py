@@ -1,0 +1,120 @@
+"""Releases of something that is not a vote, on a ledger: means of one vector per teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from tacit.errors import LedgerError
+from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
+from tacit.privacy.answer import Answer
+from tacit.privacy.events import Event
+from tacit.privacy.ledger.protocol import Ledger
+from tacit.privacy.ledger.words import INSECURE_REFUSED
+from tacit.privacy.noise import NoiseSource, Uncopyable
+from tacit.privacy.plan import Plan
+
+Contributions = ArrayLike | Iterator[ArrayLike]
+
+
+class PlannedMeans(Uncopyable):
+    """Releases means under one plan, each priced and recorded before it leaves.
+
+    Parameters
+    ----------
+    mechanism : ClippedMean
+        Public; ``releases`` of it are planned.
+    ledger, delta, noise, key
+        As for ``Labeler``. A plan that does not fit the ledger is refused at once; it is reserved
+        under ``key``, or found again, with the first release.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.privacy.budget import Budget
+    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.privacy.noise import SecureNoise
+    >>> mean = ClippedMean.for_budget(Budget(0.5, 1e-6), radius=1, dimension=1, n_teachers=5000)
+    >>> means = PlannedMeans(
+    ...     mean, MemoryLedger(Budget(1.0, 1e-5)), delta=1e-6, noise=SecureNoise(), key="example"
+    ... )
+    >>> first = means.release(b"mean", lambda: np.full((5000, 1), 0.25))
+    >>> abs(first.share[0] - 0.25) < 0.1
+    True
+    >>> means.release(b"mean", lambda: np.zeros((5000, 1))).share == first.share
+    True
+    """
+
+    def __init__(
+        self, mechanism: ClippedMean, ledger: Ledger, *, delta: float, noise: NoiseSource, key: str
+    ) -> None:
+        if not noise.secure and not ledger.allow_insecure:
+            raise LedgerError(INSECURE_REFUSED)
+        self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
+        self._wanted, self._key = mechanism.plan(delta), key
+        if ledger.find_plan(key) is None:
+            ledger.check_plan(self._wanted)
+
+    @property
+    def plan(self) -> Plan:
+        """What may be released at most, and the guarantee for all of it."""
+        plan_id = self._ledger.find_plan(self._key)
+        return self._wanted if plan_id is None else self._ledger.plan(plan_id)
+
+    def usage(self) -> dict[Event, int]:
+        """Return what was released so far."""
+        plan_id = self._ledger.find_plan(self._key)
+        return {} if plan_id is None else self._ledger.usage(plan_id)
+
+    def release(self, name: bytes, contributions: Callable[[], Contributions]) -> Answer:
+        """Release one mean, or give it again if it was released before under this name.
+
+        Parameters
+        ----------
+        name : bytes
+            Public.
+        contributions : function that returns an array of shape (n_teachers, dimension)
+            Or an iterator over blocks of it. Called only when there is something to release, and
+            before the ledger is locked. Private.
+        """
+        plan_id = self._ledger.find_plan(self._key)
+        known = {} if plan_id is None else self._ledger.recorded(plan_id, [name])
+        if name in known:
+            return known[name]
+        total = self._mechanism.gather(contributions())
+        # Reserved only now: work that was interrupted before has cost nothing.
+        plan_id = self._ledger.open_plan(self._wanted, self._key)
+        (answer,) = self._ledger.answer(plan_id, [name], _Once(self._mechanism, total, self._noise))
+        return answer
+
+
+def release_mean(
+    mechanism: ClippedMean,
+    contributions: ArrayLike,
+    ledger: Ledger,
+    *,
+    delta: float,
+    noise: NoiseSource,
+    key: str,
+    name: bytes,
+) -> Answer:
+    """Release a mean once, under a plan of its own (see ``PlannedMeans``)."""
+    means = PlannedMeans(mechanism, ledger, delta=delta, noise=noise, key=key)
+    return means.release(name, lambda: contributions)
+
+
+class _Once:
+    """Draws one mean."""
+
+    def __init__(self, mechanism: ClippedMean, total: ClippedTotal, noise: NoiseSource) -> None:
+        self._mechanism, self._total, self._noise = mechanism, total, noise
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return {self._mechanism.event: questions}
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return [self._mechanism.start(noise=self._noise).release(self._total)]
+
+    def abandon(self) -> None:
+        """Nothing is kept between releases."""
