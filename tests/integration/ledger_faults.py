@@ -95,7 +95,7 @@ class RepliesFirst(SqliteLedger):
             yield store
 
     @contextmanager
-    def _writing(self) -> Iterator[object]:
+    def _writing(self, wanted: object = None) -> Iterator[object]:
         self._settle()
         with super()._writing() as store:
             yield store
@@ -106,7 +106,7 @@ class RepliesFirstToo(PostgresLedger):
 
     def _settle(self) -> None:
         with self._server.borrow() as connection:
-            connection.exec_driver_sql("COMMIT")
+            connection.execute("COMMIT")
 
     @contextmanager
     def _reading(self) -> Iterator[object]:
@@ -115,12 +115,12 @@ class RepliesFirstToo(PostgresLedger):
             yield store
 
     @contextmanager
-    def _writing(self) -> Iterator[object]:
+    def _writing(self, wanted: object = None) -> Iterator[object]:
         from tacit.privacy.ledger.postgres import _PostgresRows
 
         self._settle()
         with self._server.borrow() as connection:
-            self._server.begin(connection)
+            self._server.begin(connection, self._server.begin_writing())
             yield _PostgresRows(self._server)
 
 

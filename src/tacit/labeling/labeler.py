@@ -246,7 +246,10 @@ class _Release:
         run = self._labeler.run
         if self._votes is None:
             return []
-        votes = self._votes[[self._row_of[position] for position in new]]
+        rows = [self._row_of[position] for position in new]
+        votes = self._votes
+        if rows != list(range(len(votes))):
+            votes = votes[rows]
         if within(run.most_it_can_cost(len(new)), room):
             return run.release(votes)
         return _release_one_by_one(run, votes, room)

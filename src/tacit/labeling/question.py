@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import InvalidArgument
 
@@ -41,9 +41,19 @@ def question_key(point: ArrayLike) -> bytes:
         numbers = np.asarray(point, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidArgument("`point` must be numbers or text.") from None
+    (key,) = keys_of_numbers(numbers[np.newaxis])
+    return key
+
+
+def keys_of_numbers(points: NDArray[np.float64]) -> list[bytes]:
+    """Return the name of every row of an array of numbers."""
     # Adding zero makes minus zero plain; every not-a-number becomes the same one.
-    plain = np.where(np.isnan(numbers), np.nan, numbers + 0.0).astype("<f8")
-    return hashlib.sha256(f"{plain.shape}:".encode() + plain.tobytes()).digest()
+    plain = (points + 0.0).astype("<f8", order="C", copy=False)
+    plain[np.isnan(plain)] = np.nan
+    shape, numbers = f"{points.shape[1:]}:".encode(), plain.tobytes()
+    size = len(numbers) // max(1, len(points))
+    starts = range(0, len(points) * size, size) if size else [0] * len(points)
+    return [hashlib.sha256(shape + numbers[at : at + size]).digest() for at in starts]
 
 
 def question_keys(points: Any) -> list[bytes]:
@@ -66,4 +76,4 @@ def question_keys(points: Any) -> list[bytes]:
         return [question_key(text) for text in points]
     if getattr(points, "dtype", None) is not None and points.dtype.kind == "O":
         return [question_key(repr(row)) for row in points.tolist()]
-    return [question_key(point) for point in np.asarray(points, dtype=np.float64)]
+    return keys_of_numbers(np.asarray(points, dtype=np.float64))

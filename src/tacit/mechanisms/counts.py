@@ -94,7 +94,7 @@ def _checked(counts: ArrayLike, n_teachers: int) -> IntArray:
         # NaN and infinity fail the first test, fractions the second.
         if not np.isfinite(table).all() or (table != np.floor(table)).any():
             raise InvalidArgument("`counts` must be whole numbers; found one that is not.")
-    if (table < 0).any() or (table > n_teachers).any():
+    if table.size and (table.min() < 0 or table.max() > n_teachers):
         raise InvalidArgument(f"`counts` must lie between 0 and n_teachers={n_teachers}.")
     whole = table.astype(np.int64)
     if (whole.sum(axis=1) != n_teachers).any():

@@ -133,6 +133,7 @@ class SparseRun(Run):
         self._unstarted = mechanism.cutoff
         self._bar: int | None = None  # the live threshold, private until its instance ends
         self._process = os.getpid()
+        self._free: dict[int, Answer] = {}  # one object for all answers alike: they never change
 
     @property
     def instances_left(self) -> int:
@@ -186,9 +187,16 @@ class SparseRun(Run):
         cost = () if self.live else self._open()
         # Strictly above, as in the proof; both sides are whole numbers.
         if score > self._threshold():
-            return label_answer(label, cost, secure=self._noise.secure)
+            return self._answered(label, cost)
         self._bar = None
         return label_answer(None, cost, secure=self._noise.secure)
+
+    def _answered(self, label: int, cost: tuple[Event, ...]) -> Answer:
+        if cost:
+            return label_answer(label, cost, secure=self._noise.secure)
+        if label not in self._free:
+            self._free[label] = label_answer(label, (), secure=self._noise.secure)
+        return self._free[label]
 
     def _open(self) -> tuple[Event, ...]:
         """Draw a threshold: counted first, so that a failed draw can only lose an instance."""

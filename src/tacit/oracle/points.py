@@ -222,6 +222,8 @@ def _read_numbers(X: Any) -> Any:
 
 def _refuse_odd(table: Any, *, missing: bool) -> None:
     cells = table.data if sp.issparse(table) else table
+    if np.isfinite(cells).all():
+        return
     if np.isinf(cells).any():
         raise InvalidArgument("`X` must hold finite numbers, got an infinite one.")
     if not missing and np.isnan(cells).any():

@@ -21,6 +21,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from tacit.teachers.labels import ClassList, IntArray
+from tacit.teachers.quiet import Quiet
 from tacit.teachers.score_columns import ScoreColumns
 from tacit.teachers.teacher import Teacher
 
@@ -40,6 +41,9 @@ _SCALERS = {MaxAbsScaler, MinMaxScaler, StandardScaler}
 
 MOST_WEIGHTS = 2**26
 """Beyond this many (512 MiB) the stacked copy of the weights is not worth its memory."""
+
+SMALL_PRODUCT = 2**18
+"""Multiplications up to which BLAS keeps to one thread by itself."""
 
 CHUNK_SCORES = 2**20
 """Scores held at a time: 8 MiB whatever the number of questions."""
@@ -114,7 +118,10 @@ class FusedLinear:
         return np.concatenate(parts)
 
     def _counted(self, X: Any) -> IntArray:
-        scores = X @ self._weights
+        if X.shape[0] * self._weights.size <= SMALL_PRODUCT:
+            return self._columns.count(X @ self._weights + self._bias)
+        with Quiet():  # for the one thread; entering it costs more than a few questions do
+            scores = X @ self._weights
         scores += self._bias
         return self._columns.count(scores)
 

@@ -69,7 +69,7 @@ class ScoreColumns:
     def count(self, scores: FloatArray) -> IntArray:
         """Return counts of shape (n_questions, n_classes) from scores (n_questions, total)."""
         if self.each == 1:
-            second = np.count_nonzero(scores > 0, axis=1)
+            second = (scores > 0).sum(axis=1)
             counts = np.empty((len(scores), 2), dtype=np.int64)
             counts[:, self._sorted[0]] = self.n_teachers - second
             counts[:, self._sorted[1]] = second

@@ -103,8 +103,9 @@ class TeacherEnsemble:
 
     def _together(self, table: Any) -> IntArray | None:
         """Return counts of teachers asked together, or None when that is not the way."""
-        # Whether arithmetic on coefficients overflows depends on records: no warning may tell.
-        with Quiet(), np.errstate(all="ignore"):
+        # Whether arithmetic on coefficients overflows depends on records: no warning may tell. The
+        # learner's own code does not run here, so nothing else could be heard.
+        with np.errstate(all="ignore"):
             fused = self._fusion()
             numbers = None if fused is None else as_numbers(table)
             counts = None if fused is None or numbers is None else fused.count(numbers)
@@ -116,7 +117,8 @@ class TeacherEnsemble:
 
     def _fusion(self) -> Fused | None:
         if not self._fused_ready:
-            self._fused = fuse(self._teachers, self._learner, self._form.width)
+            with Quiet():
+                self._fused = fuse(self._teachers, self._learner, self._form.width)
             self._fused_ready = True
         return self._fused
 

@@ -33,8 +33,7 @@ from tacit.mechanisms import (
 )
 from tacit.privacy import accountant, events, selection, zcdp
 from tacit.privacy import noise as noise_module
-from tacit.privacy.ledger import request as ledger_request
-from tacit.privacy.ledger.answers import Usage
+from tacit.privacy.ledger.answers import AnswerCodec, Usage
 from tacit.teachers import partition
 from tacit.testing import noise as test_noise
 
@@ -372,19 +371,15 @@ def permute_and_flip_priced_as_bounded_range() -> Patches:
 @bug("gaussian-label", "gaussian-3-label", "laplace-label", "exponential")
 def name_of_a_question_is_rounded() -> Patches:
     """Points that differ by little share a name, and so an answer."""
-    original = question_module.question_key
-
-    def key(point: Any) -> bytes:
-        return original(np.round(np.asarray(point, dtype=float), 6))
-
-    yield swap(question_module, "question_key", key)
+    original = question_module.keys_of_numbers
+    yield swap(question_module, "keys_of_numbers", lambda points: original(np.round(points, 6)))
 
 
 @bug("gaussian-label", "laplace-3-label", "sparse")
 def name_of_a_question_ignores_a_coordinate() -> Patches:
     """The last coordinate of a point is no part of its name."""
-    original = question_module.question_key
-    yield swap(question_module, "question_key", lambda p: original(np.asarray(p)[:-1]))
+    original = question_module.keys_of_numbers
+    yield swap(question_module, "keys_of_numbers", lambda points: original(points[..., :-1]))
 
 
 @bug("gaussian-label", "sparse", "confident-3")
@@ -480,13 +475,17 @@ def ties_look_at_the_votes() -> Patches:
 @bug("gaussian-label", "gaussian-share", "laplace-label", "exponential")
 def usage_not_written() -> Patches:
     """The ledger writes answers without adding up what they cost."""
-    original = ledger_request._answer_rows
+    original = AnswerCodec.encode_all
 
-    def rows(before: Any, opened: Any, drawn: Any) -> Any:
-        free = [replace(entry, usage=Usage.none(opened.plan)) for entry in drawn]
-        return original(before, opened, free)
+    def forgetful(codec: Any, keys: Any, answers: Any, before: Any) -> Any:
+        none = Usage.none(codec.plan)
+        each = [
+            original(codec, [key], [answer], none)
+            for key, answer in zip(keys, answers, strict=True)
+        ]
+        return [body for bodies, _ in each for body in bodies], none
 
-    yield swap(ledger_request, "_answer_rows", rows)
+    yield swap(AnswerCodec, "encode_all", forgetful)
 
 
 @bug("gaussian-label", "sparse", "laplace-label")

@@ -20,8 +20,9 @@ from tacit.errors import (
 )
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
-from tacit.privacy.ledger.answers import Entry
 from tacit.privacy.ledger.chain import Kind, link
+from tacit.privacy.ledger.postgres import _answers_to
+from tacit.privacy.ledger.store import Wanted
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 from tacit.testing.lossy import LossyLine
@@ -118,13 +119,13 @@ def test_commits_are_durable_whatever_the_role_prefers(
     postgres_server.execute("ALTER ROLE tacit SET default_transaction_isolation = serializable")
     try:
         ledger = new(postgres_url)
-        with ledger._server.writing() as connection:
+        with ledger._server.writing() as (connection, _):
             for setting, value in (
                 ("synchronous_commit", "on"),
                 ("transaction_isolation", "read committed"),
             ):
-                found = connection.exec_driver_sql(f"SHOW {setting}").scalar()
-                assert found == value
+                found = connection.execute(f"SHOW {setting}").fetchone()
+                assert found == (value,)
     finally:
         postgres_server.execute("ALTER ROLE tacit RESET ALL")
 
@@ -196,20 +197,22 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
     if analysed:
         postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
     with ledger._writing() as store, ledger._server.borrow() as connection:
-        connection.exec_driver_sql(f"SET LOCAL plan_cache_mode = {mode}")
+        connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
+        wanted = Wanted(plan, frozenset([b"k" * 32]), bob.key)
         calls = {
-            "expect": lambda: store.expect(plan, {b"k" * 32}, bob.key, 5),
+            "answers": lambda: connection.execute(_answers_to(wanted)),
+            "expect": lambda: store.expect(wanted, 5),
             "last": lambda: store.last(Kind.SHOWN, 3),
             "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32]),
             "owned": lambda: list(store.owned(Kind.PLAN, 0, after=0)),
             "head": store.head,
         }
         for name, call in calls.items():
-            before = connection.exec_driver_sql(READ).scalar_one()
+            before = connection.execute(READ).fetchall()[0][0]
             for _ in range(7):  # often enough for the driver to prepare the statement
                 store._fetched = None  # type: ignore[attr-defined]
                 call()
-            read = connection.exec_driver_sql(READ).scalar_one() - before
+            read = connection.execute(READ).fetchall()[0][0] - before
             assert read <= 7 * 30, name
 
 
@@ -262,11 +265,11 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
                 opened, head = ledger._book.plan(rows, plan), rows.head()
                 assert head is not None
                 answer = CountingRelease(first=7)._one()
-                entry = Entry(b"k" * 32, answer, opened.usage(rows).plus(answer))
+                (body,), _ = opened.codec.encode_all([b"k" * 32], [answer], opened.usage(rows))
                 with rival._server.borrow() as connection:
-                    connection.exec_driver_sql("BEGIN")
-                    rows.append([link(head, Kind.ANSWER, opened.codec.encode(entry), plan)])
-                    connection.exec_driver_sql("COMMIT")
+                    connection.execute("BEGIN")
+                    rows.append([link(head, Kind.ANSWER, body, plan)])
+                    connection.execute("COMMIT")
             return super().draw(new, room)
 
     release = Overtaken()

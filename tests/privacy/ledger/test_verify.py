@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 
@@ -48,19 +47,19 @@ FORGERIES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
     "shown twice": (lambda rows: [*rows, rows[8]], "Row 9 shows an answer a second time"),
     "named twice": (lambda rows: [*rows, rows[3]], "Row 9 names an analyst a second time"),
     "a name with another's hash": (
-        lambda rows: [*rows, replace(rows[3], body=rows[3].body[:32] + b"carol")],
+        lambda rows: [*rows, rows[3]._replace(body=rows[3].body[:32] + b"carol")],
         "Row 9 cannot be read",
     ),
     "an analyst of no plan": (
-        lambda rows: [*rows, replace(rows[3], body=encode_analyst("carol"), owner=2)],
+        lambda rows: [*rows, rows[3]._replace(body=encode_analyst("carol"), owner=2)],
         "Row 9 names an analyst under a plan",
     ),
     "an account made smaller": (
-        lambda rows: [*rows[:6], replace(rows[6], body=rows[6].body[:40] + bytes(48)), *rows[7:]],
+        lambda rows: [*rows[:6], rows[6]._replace(body=rows[6].body[:40] + bytes(48)), *rows[7:]],
         "Row 6 counts something else",
     ),
     "an account of another size": (
-        lambda rows: [*rows[:6], replace(rows[6], body=rows[6].body[:40])],
+        lambda rows: [*rows[:6], rows[6]._replace(body=rows[6].body[:40])],
         "Row 6 cannot be read",
     ),
 }

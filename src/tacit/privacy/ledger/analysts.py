@@ -135,11 +135,23 @@ class ShownCodec:
         self._events = [event for event, _ in plan.events]
         self._layout = struct.Struct(f">{HASH_SIZE}sQ{2 * (2 + len(self._events))}Q")
 
-    def encode(self, key: bytes, account: Account) -> bytes:
-        """Return a body; ``account`` counts this answer too."""
-        return self._layout.pack(
-            key, account.period, *self._numbers(account.total), *self._numbers(account.in_period)
-        )
+    def encode_all(
+        self, shown: Mapping[bytes, Answer], before: Account
+    ) -> tuple[list[bytes], Account]:
+        """Return the bodies of answers shown one after the other, and the account after the last.
+
+        Each body has the account after its answer, as ``before.plus`` would have it.
+        """
+        total, in_period = self._numbers(before.total), self._numbers(before.in_period)
+        bodies = []
+        for key, answer in shown.items():
+            at = [1 if answer.refused else 0, *(2 + self._events.index(e) for e in answer.cost)]
+            for place in at:
+                total[place] += 1
+                in_period[place] += 1
+            bodies.append(self._layout.pack(key, before.period, *total, *in_period))
+        after = Account(before.name, self._shown(total), before.period, self._shown(in_period))
+        return bodies, after
 
     def decode(self, name: str, body: bytes) -> Account:
         """Read back the account; raises ``ValueError`` for anything else."""

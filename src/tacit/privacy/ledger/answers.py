@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.errors import LedgerError
@@ -55,13 +55,6 @@ class Usage:
         used.update(answer.cost)
         return Usage(dict(used), self.tally.plus(answer))
 
-    def along(self, answers: Iterable[Answer]) -> Iterator[Usage]:
-        """Return the state after each of some answers."""
-        state = self
-        for answer in answers:
-            state = state.plus(answer)
-            yield state
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -86,38 +79,53 @@ class AnswerCodec:
         self._events = [event for event, _ in plan.events]
         n = len(self._events)
         self._layout = struct.Struct(f">{HASH_SIZE}sBB{n}I{n}Q3Q{plan.width}q")
+        self._free, self._no_values = [0] * n, (0,) * plan.width
 
     @property
     def size(self) -> int:
         """Bytes of one answer."""
         return self._layout.size
 
-    def encode(self, entry: Entry) -> bytes:
-        """Return an answer's body."""
-        answer, usage = entry.answer, entry.usage
-        self._check(answer)
-        charges = Counter(answer.cost)
-        values = (0,) * self.plan.width if answer.values is None else answer.values
+    def encode_all(
+        self, keys: Iterable[bytes], answers: Sequence[Answer], before: Usage
+    ) -> tuple[list[bytes], Usage]:
+        """Return the bodies of answers given one after the other, and the state after the last.
+
+        Each body has the state after its answer, as ``before.plus`` would have it.
+        """
         try:
-            return self._layout.pack(
-                entry.key,
-                not answer.refused,
-                answer.secure,
-                *(charges[event] for event in self._events),
-                *(usage.used[event] for event in self._events),
-                usage.tally.answered,
-                usage.tally.refused,
-                usage.tally.insecure,
-                *values,
-            )
+            return self._written(keys, answers, before)
         except struct.error:
             raise LedgerError(
                 "An answer does not fit its row: a value takes more than 64 bits. Nothing was "
                 "recorded or released."
             ) from None
 
+    def _written(
+        self, keys: Iterable[bytes], answers: Sequence[Answer], before: Usage
+    ) -> tuple[list[bytes], Usage]:
+        used = [before.used[event] for event in self._events]
+        so_far = before.tally
+        answered, refused, insecure = so_far.answered, so_far.refused, so_far.insecure
+        bodies, checked = [], None
+        for key, answer in zip(keys, answers, strict=False):
+            if answer is not checked:  # answers alike are often one object
+                self._check(answer)
+                checked = answer
+            charges, values = self._free, answer.values
+            if answer.cost:
+                charges = [answer.cost.count(event) for event in self._events]
+                used = [times + more for times, more in zip(used, charges, strict=True)]
+            given = values is not None
+            answered, refused = answered + given, refused + (not given)
+            insecure += not answer.secure
+            numbers = (*charges, *used, answered, refused, insecure, *(values or self._no_values))
+            bodies.append(self._layout.pack(key, given, answer.secure, *numbers))
+        after = dict(zip(self._events, used, strict=True))
+        return bodies, Usage(after, Tally(answered, refused, insecure))
+
     def decode(self, body: bytes) -> Entry:
-        """Read back what ``encode`` wrote; raises ``ValueError`` for anything else."""
+        """Read back what ``encode_all`` wrote; raises ``ValueError`` for anything else."""
         try:
             key, answered, secure, *numbers = self._layout.unpack(body)
         except struct.error:
@@ -142,9 +150,13 @@ class AnswerCodec:
     def _check(self, answer: Answer) -> None:
         # Output, unit and sigma are read back from the plan, so they must be the plan's.
         plan = self.plan
-        same = (answer.output, answer.unit, answer.sigma) == (plan.output, plan.unit, plan.sigma)
-        right_width = answer.values is None or len(answer.values) == plan.width
-        if not (same and right_width and set(answer.cost) <= set(self._events)):
+        if not (
+            answer.output == plan.output
+            and answer.unit == plan.unit
+            and answer.sigma == plan.sigma
+            and (answer.values is None or len(answer.values) == plan.width)
+            and all(event in self._events for event in answer.cost)
+        ):
             raise LedgerError(
                 f"{plan.mechanism} gave an answer of another kind than its plan describes. Nothing "
                 "was recorded or released; make the plan from the mechanism that draws."
@@ -153,4 +165,6 @@ class AnswerCodec:
 
 def free(answer: Answer) -> Answer:
     """Return the answer as it is given again: at no cost this time."""
+    if not answer.cost:
+        return answer
     return Answer(answer.output, answer.values, answer.unit, answer.sigma, (), answer.secure)

@@ -6,6 +6,7 @@ import threading
 from dataclasses import dataclass
 
 from tacit.errors import InvalidArgument, LedgerCorrupt
+from tacit.privacy.ledger.analysts import ShownCodec
 from tacit.privacy.ledger.answers import AnswerCodec, Entry, Usage
 from tacit.privacy.ledger.chain import Kind, Row, decode_plan
 from tacit.privacy.ledger.composition import Totals
@@ -21,11 +22,12 @@ REPLACED = (
 
 @dataclass(frozen=True, slots=True)
 class OpenPlan:
-    """A plan on the ledger and how its answers are written."""
+    """A plan on the ledger and how its answers, and to whom they are shown, are written."""
 
     seq: int
     plan: Plan
     codec: AnswerCodec
+    shown: ShownCodec
 
     def usage(self, store: Store) -> Usage:
         """Return the state of the plan, from its last answer."""
@@ -58,7 +60,7 @@ class PlanBook:
         with self._lock:
             for row in self._new(store):
                 plan = decode_plan(row.body)
-                self._plans[row.seq] = OpenPlan(row.seq, plan, AnswerCodec(plan))
+                self._plans[row.seq] = OpenPlan(row.seq, plan, AnswerCodec(plan), ShownCodec(plan))
                 self._totals = self._totals.plus(plan)
                 self._last = row
             return dict(self._plans)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import NamedTuple
 
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.composition import Composition
@@ -39,9 +41,8 @@ class Kind(IntEnum):
     RESTORED = 5  # the rows above came out of a backup [the creation]
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One row of a ledger; ``owner`` is the number of the row that it belongs to."""
+class Row(NamedTuple):
+    """One row of a ledger, its columns in order; ``owner`` is the row that it belongs to."""
 
     seq: int
     format_version: int
@@ -57,11 +58,6 @@ class Row:
         )
 
     @property
-    def fields(self) -> tuple[int, int, int, int, bytes, bytes]:
-        """The columns of the row, in order."""
-        return self.seq, self.format_version, self.kind, self.owner, self.body, self.hash
-
-    @property
     def key(self) -> bytes:
         """What the row is found by, among those of its kind and owner."""
         return self.body[:HASH_SIZE]
@@ -69,10 +65,20 @@ class Row:
 
 def link(before: Row | None, kind: Kind, body: bytes, owner: int = 0) -> Row:
     """Return a new row that comes right after ``before``."""
-    seq = 0 if before is None else before.seq + 1
-    previous = NO_HASH if before is None else before.hash
-    digest = _hash(previous, FORMAT_VERSION, kind, seq, owner, body)
-    return Row(seq, FORMAT_VERSION, int(kind), owner, body, digest)
+    (row,) = link_all(before, kind, (body,), owner)
+    return row
+
+
+def link_all(before: Row | None, kind: Kind, bodies: Iterable[bytes], owner: int) -> list[Row]:
+    """Return new rows, each right after the one before it, the first after ``before``."""
+    seq, digest = (-1, NO_HASH) if before is None else (before.seq, before.hash)
+    number = int(kind)
+    rows: list[Row] = []
+    for body in bodies:
+        seq += 1
+        digest = _hash(digest, FORMAT_VERSION, number, seq, owner, body)
+        rows.append(Row(seq, FORMAT_VERSION, number, owner, body, digest))
+    return rows
 
 
 def _hash(before: bytes, version: int, kind: int, seq: int, owner: int, body: bytes) -> bytes:

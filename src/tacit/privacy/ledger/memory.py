@@ -15,7 +15,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.store import Store
+from tacit.privacy.ledger.store import Store, Wanted
 
 _NOT_SHARED = (
     "An in-memory ledger cannot be shared by parallel fits or other processes: each copy would "
@@ -68,7 +68,7 @@ class MemoryLedger(RowLedger):
             yield self._rows
 
     @contextmanager
-    def _writing(self) -> Iterator[Store]:
+    def _writing(self, wanted: Wanted | None = None) -> Iterator[Store]:
         self._refuse_other_process()
         with self._lock:
             if self._busy:
@@ -134,7 +134,7 @@ class _Rows:
             self._keyed[row.kind, row.owner, row.key] = row
             self._owned.setdefault((row.kind, row.owner), []).append(row)
 
-    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+    def expect(self, wanted: Wanted, seen: int) -> None:
         """Nothing to fetch: the rows are here."""
 
     def cut(self, length: int) -> None:

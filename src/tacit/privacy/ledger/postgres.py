@@ -9,27 +9,18 @@ writers can insert (``docs/proofs/ledger.md``).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
-
-import sqlalchemy as sa
 
 from tacit.errors import InvalidArgument, LedgerError, LedgerUnavailable
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.postgres_connection import PostgresConnection
-from tacit.privacy.ledger.postgres_schema import (
-    ADDRESS,
-    NEWEST_FIRST,
-    ROWS,
-    address,
-    exists,
-    migrate,
-)
+from tacit.privacy.ledger.postgres_schema import ADDRESS, NEWEST_FIRST, address, exists, migrate
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.store import CommitUnclear, Store, append_all
+from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, append_all
 
 
 class PostgresLedger(RowLedger):
@@ -65,7 +56,7 @@ class PostgresLedger(RowLedger):
         self._server = PostgresConnection(url, timeout=timeout)
         try:
             # The tables and the first row come with one commit: a crash leaves a ledger or nothing.
-            with self._server.writing() as connection:
+            with self._server.writing() as (connection, _):
                 if budget is None and not exists(connection):
                     raise InvalidArgument(
                         f"There is no ledger at {self.url!r}. Create it once, with the lifetime "
@@ -95,9 +86,15 @@ class PostgresLedger(RowLedger):
             yield _PostgresRows(self._server)
 
     @contextmanager
-    def _writing(self) -> Iterator[Store]:
-        with self._server.writing():
-            yield _PostgresRows(self._server)
+    def _writing(self, wanted: Wanted | None = None) -> Iterator[Store]:
+        if wanted is None:
+            with self._server.writing():
+                yield _PostgresRows(self._server)
+            return
+        with self._server.writing(_answers_to(wanted)) as (_, found):
+            yield _PostgresRows(
+                self._server, _Fetched.answers([Row(*row) for row in found], wanted)
+            )
 
     def close(self) -> None:
         """Close the connection; it is opened again when the ledger is next used."""
@@ -131,7 +128,7 @@ def fill(url: str, rows: Iterable[Row]) -> None:
     """Write a whole ledger to a database that has none, in one transaction."""
     server = PostgresConnection(url, timeout=30.0)
     try:
-        with server.writing() as connection:
+        with server.writing() as (connection, _):
             if exists(connection):
                 raise InvalidArgument(
                     f"There is a ledger at {server.shown!r} already; it was left alone."
@@ -147,72 +144,80 @@ def fill(url: str, rows: Iterable[Row]) -> None:
         server.close()
 
 
-_SELECT = sa.select(ROWS)
-_HEAD = _SELECT.order_by(ROWS.c.seq.desc()).limit(1)
-_NEXT = _SELECT.where(ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c.seq).limit(1000)
-_AT = _SELECT.where(ROWS.c.seq == sa.any_(sa.bindparam("seqs", type_=sa.ARRAY(sa.BigInteger))))
-_ADDRESS: sa.ColumnElement[bytes] = sa.literal_column(f"({ADDRESS})", sa.LargeBinary)
-_NEWEST_FIRST: sa.ColumnElement[int] = sa.literal_column(f"({NEWEST_FIRST})", sa.BigInteger)
-_OF = (ROWS.c.kind == sa.bindparam("kind"), ROWS.c.owner == sa.bindparam("owner"))
-_OWNED = _SELECT.where(*_OF, _NEWEST_FIRST < -sa.bindparam("after", type_=sa.BigInteger)).order_by(
-    _NEWEST_FIRST.desc()
+_COLUMNS = "seq, format_version, kind, owner, body, hash"
+_SELECT = f"SELECT {_COLUMNS} FROM tacit_ledger_row"
+_HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
+_NEXT = f"{_SELECT} WHERE seq > %(after)s ORDER BY seq LIMIT 1000"
+_AT = f"{_SELECT} WHERE seq = ANY(%(seqs)s::bigint[])"
+_OF = "kind = %(kind)s AND owner = %(owner)s"
+_OWNED = (
+    f"{_SELECT} WHERE {_OF} AND {NEWEST_FIRST} < -%(after)s::bigint ORDER BY {NEWEST_FIRST} DESC"
 )
-_KEYED = _SELECT.where(
-    _ADDRESS == sa.any_(sa.bindparam("addresses", type_=sa.ARRAY(sa.LargeBinary)))
-)
-_LAST = _SELECT.where(*_OF).order_by(_NEWEST_FIRST).limit(1)
+_KEYED = f"{_SELECT} WHERE {ADDRESS} = ANY(%(addresses)s::bytea[])"
+_LAST = f"{_SELECT} WHERE {_OF} ORDER BY {NEWEST_FIRST} LIMIT 1"
 
 # One statement and one round trip for any number of rows; a few are quicker without arrays.
-_COLUMNS = "(seq, format_version, kind, owner, body, hash)"
 _A_FEW = 8
 _APPEND_FEW = [
-    f"INSERT INTO tacit_ledger_row {_COLUMNS} VALUES " + ", ".join(["(%s, %s, %s, %s, %s, %s)"] * n)
+    f"INSERT INTO tacit_ledger_row ({_COLUMNS}) VALUES "
+    + ", ".join(["(%s, %s, %s, %s, %s, %s)"] * n)
     for n in range(_A_FEW + 1)
 ]
 _APPEND = f"""
-    INSERT INTO tacit_ledger_row {_COLUMNS} SELECT * FROM unnest(
+    INSERT INTO tacit_ledger_row ({_COLUMNS}) SELECT * FROM unnest(
         %s::bigint[], %s::integer[], %s::integer[], %s::bigint[], %s::bytea[], %s::bytea[]
     )
 """
 
 _BEFORE_ALL = -(2**63)
 
+# The newest row, and those of answers: all that a request looks at while nobody else has written.
+_ANSWERS = f"""
+    ({_HEAD}) UNION ALL {_SELECT} WHERE {ADDRESS} = ANY(CAST(E'{{{{{{}}}}}}' AS bytea[]))
+"""
+
+
+def _answers_to(wanted: Wanted) -> str:
+    # Written out, since a message with several statements takes no parameters: hexadecimal digits.
+    addresses = (address(Kind.ANSWER, wanted.plan, key).hex() for key in wanted.keys)
+    return _ANSWERS.format(",".join(rf'"\\\\x{digits}"' for digits in addresses))
+
 
 # The rows that one request looks at, with the row before each, against which it is checked.
-_EXPECT = sa.text(f"""
+_EXPECT = f"""
     WITH analyst AS (
-        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = :analyst
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = %(analyst)s
     ), looked_at AS (
         (SELECT seq FROM tacit_ledger_row ORDER BY seq DESC LIMIT 1)
         UNION ALL
-        (SELECT seq FROM tacit_ledger_row WHERE kind = {Kind.ANSWER:d} AND owner = :plan
+        (SELECT seq FROM tacit_ledger_row WHERE kind = {Kind.ANSWER:d} AND owner = %(plan)s
          ORDER BY {NEWEST_FIRST} LIMIT 1)
         UNION ALL
         (SELECT seq FROM tacit_ledger_row
          WHERE kind = {Kind.SHOWN:d} AND owner = (SELECT seq FROM analyst)
          ORDER BY {NEWEST_FIRST} LIMIT 1)
         UNION ALL
-        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(:answers)
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(%(answers)s::bytea[])
         UNION ALL
         SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(ARRAY(
             SELECT int4send({Kind.SHOWN:d}) || int8send(seq) || key
-            FROM analyst, unnest(CAST(:keys AS bytea[])) AS key
+            FROM analyst, unnest(%(keys)s::bytea[]) AS key
         ))
         UNION ALL SELECT seq FROM analyst
-        UNION ALL SELECT CAST(:seen AS bigint)
+        UNION ALL SELECT %(seen)s::bigint
     )
-    SELECT seq, format_version, kind, owner, body, hash FROM tacit_ledger_row
+    {_SELECT}
     WHERE seq = ANY(ARRAY(SELECT seq - back FROM looked_at, generate_series(0, 1) AS back))
     ORDER BY seq
-""")
+"""
 
 
 class _PostgresRows:
     """Rows seen through a connection, in the transaction that is open on it."""
 
-    def __init__(self, server: PostgresConnection) -> None:
+    def __init__(self, server: PostgresConnection, fetched: _Fetched | None = None) -> None:
         self._server = server
-        self._fetched: _Fetched | None = None
+        self._fetched = fetched
 
     def head(self) -> Row | None:
         return self._fetched.head if self._fetched else self._one(_HEAD)
@@ -242,7 +247,7 @@ class _PostgresRows:
         return {row.key: row for row in found}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
-        if self._fetched and self._fetched.has(kind, owner, ()):
+        if self._fetched and self._fetched.has_last(kind, owner):
             return next(reversed(self._fetched.owned(kind, owner)), None)
         return self._one(_LAST, kind=int(kind), owner=int(owner))
 
@@ -250,13 +255,13 @@ class _PostgresRows:
         self._fetched = None
         if not rows:
             return
-        fields = [row.fields for row in rows]
         if len(rows) <= _A_FEW:
-            self._server.write(_APPEND_FEW[len(rows)], tuple(itertools.chain(*fields)))
+            self._server.write(_APPEND_FEW[len(rows)], tuple(itertools.chain(*rows)))
         else:
-            self._server.write(_APPEND, tuple(map(list, zip(*fields, strict=True))))
+            self._server.write(_APPEND, tuple(map(list, zip(*rows, strict=True))))
 
-    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+    def expect(self, wanted: Wanted, seen: int) -> None:
+        plan, keys, analyst = wanted.plan, wanted.keys, wanted.analyst
         found = self._read(
             _EXPECT,
             plan=int(plan),
@@ -265,35 +270,51 @@ class _PostgresRows:
             analyst=address(Kind.ANALYST, plan, analyst),
             seen=seen,
         )
-        self._fetched = _Fetched(found, plan, frozenset(keys), analyst)
+        self._fetched = _Fetched.accounts(found, wanted)
 
-    def _one(self, query: sa.Executable, **values: object) -> Row | None:
+    def _one(self, query: str, **values: object) -> Row | None:
         return next(iter(self._read(query, **values)), None)
 
-    def _read(self, query: sa.Executable, **values: object) -> list[Row]:
-        return [_row(found) for found in self._server.read(query, values)]
+    def _read(self, query: str, **values: object) -> list[Row]:
+        return [Row(*found) for found in self._server.read(query, values)]
 
 
 class _Fetched:
-    """What ``_EXPECT`` found, in order, and which look-ups it answers; alone among writers."""
+    """Rows found by one query, and which look-ups they answer; alone among writers."""
 
     def __init__(
-        self, found: Sequence[Row], plan: int, keys: frozenset[bytes], analyst: bytes
+        self,
+        found: Sequence[Row],
+        keyed: Mapping[tuple[int, int], frozenset[bytes]],
+        last: Collection[tuple[int, int]],
     ) -> None:
         self.rows = {row.seq: row for row in found}
-        self.head = found[-1] if found else None
-        self._covered = {(Kind.ANSWER, plan): keys, (Kind.ANALYST, plan): frozenset([analyst])}
-        named = (row for row in self.owned(Kind.ANALYST, plan) if row.key == analyst)
-        self._covered |= {(Kind.SHOWN, row.seq): keys for row in named}
+        self.head = max(found, default=None)
+        self._keyed, self._last = keyed, last
+
+    @classmethod
+    def answers(cls, found: Sequence[Row], wanted: Wanted) -> _Fetched:
+        """Return what ``_ANSWERS`` found."""
+        return cls(found, {(Kind.ANSWER, wanted.plan): wanted.keys}, ())
+
+    @classmethod
+    def accounts(cls, found: Sequence[Row], wanted: Wanted) -> _Fetched:
+        """Return what ``_EXPECT`` found."""
+        keyed: dict[tuple[int, int], frozenset[bytes]] = {
+            (Kind.ANSWER, wanted.plan): wanted.keys,
+            (Kind.ANALYST, wanted.plan): frozenset([wanted.analyst]),
+        }
+        analyst = (int(Kind.ANALYST), wanted.plan, wanted.analyst)
+        named = (row.seq for row in found if (row.kind, row.owner, row.key) == analyst)
+        keyed |= {(Kind.SHOWN, seq): wanted.keys for seq in named}
+        return cls(found, keyed, keyed.keys() - {(Kind.ANALYST, wanted.plan)})
 
     def owned(self, kind: Kind, owner: int) -> list[Row]:
         return [row for row in self.rows.values() if (row.kind, row.owner) == (kind, owner)]
 
     def has(self, kind: Kind, owner: int, keys: Collection[bytes]) -> bool:
-        covered = self._covered.get((kind, owner))
-        return covered is not None and covered.issuperset(keys)
+        known = self._keyed.get((kind, owner))
+        return known is not None and known.issuperset(keys)
 
-
-def _row(found: Any) -> Row:
-    seq, version, kind, owner, body, digest = found
-    return Row(seq, version, kind, owner, bytes(body), bytes(digest))
+    def has_last(self, kind: Kind, owner: int) -> bool:
+        return (kind, owner) in self._last

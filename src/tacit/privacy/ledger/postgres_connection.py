@@ -1,4 +1,8 @@
-"""The connection to a PostgreSQL server: opening, transactions, and what can go wrong."""
+"""The connection to a PostgreSQL server: opening, transactions, and what can go wrong.
+
+SQLAlchemy reads the URL; everything after that is said to the driver, psycopg, itself: a release
+waits for every microsecond that is spent here.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import sqlalchemy as sa
 from psycopg.pq import TransactionStatus
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.privacy.ledger.lent import LentConnection
@@ -18,38 +23,36 @@ from tacit.privacy.ledger.store import CommitUnclear
 # Locks of a transaction are numbers; this word and the schema's number make one of our own.
 _LOCK_SPACE = int.from_bytes(b"taci") << 32
 
-_START = sa.text("""
-    SELECT current_setting('fsync') AS fsync,
-           current_setting('synchronous_commit') AS synchronous_commit,
+_START = """
+    SELECT current_setting('fsync'), current_setting('synchronous_commit'),
            coalesce(
                (SELECT relnamespace FROM pg_class WHERE oid = to_regclass('tacit_ledger_row')),
                to_regnamespace(quote_ident(current_schema()))::oid
-           )::bigint AS schema
-""")
-_SETTINGS = sa.text("""
-    SELECT set_config('lock_timeout', :wait, false),
-           set_config('idle_in_transaction_session_timeout', :idle, false),
-           set_config('synchronous_commit', :commit, false)
-""")
+           )::bigint
+"""
+_SETTINGS = """
+    SELECT set_config('lock_timeout', %s, false),
+           set_config('idle_in_transaction_session_timeout', %s, false),
+           set_config('synchronous_commit', %s, false)
+"""
 
 
-class PostgresConnection(LentConnection[sa.Connection]):
+class Connection(psycopg.Connection[tuple[Any, ...]]):
+    """A connection that closes without a word when nobody holds it any more, as a ledger may."""
+
+    def __del__(self, _: Any = None) -> None:
+        """Say nothing: what is below closes itself."""
+
+
+Found = Sequence[tuple[Any, ...]]
+
+
+class PostgresConnection(LentConnection[Connection]):
     """The connection to the database that keeps a ledger."""
 
     def __init__(self, url: str, *, timeout: float) -> None:
         self.url = _checked_url(url)
         self._timeout = timeout
-        self._engine = sa.create_engine(
-            self.url,
-            poolclass=sa.NullPool,
-            isolation_level="AUTOCOMMIT",  # transactions are opened in so many words, below
-            pool_reset_on_return=None,  # closing does it
-            connect_args={
-                "connect_timeout": max(2, int(min(timeout, 10))),
-                "fallback_application_name": "tacit",
-                "client_encoding": "utf8",
-            },
-        )
         self._key = 0
         super().__init__()
 
@@ -60,8 +63,17 @@ class PostgresConnection(LentConnection[sa.Connection]):
 
     # -- connecting ----------------------------------------------------------------------------
 
-    def _open(self) -> sa.Connection:
-        connection = self._engine.connect()
+    def _open(self) -> Connection:
+        _, options = self.url.get_dialect()().create_connect_args(self.url)
+        connection = Connection.connect(
+            **{
+                "connect_timeout": max(2, int(min(self._timeout, 10))),
+                "fallback_application_name": "tacit",
+                "client_encoding": "utf8",
+                **options,
+            },
+            autocommit=True,  # transactions are opened in so many words, below
+        )
         try:
             self._key = _LOCK_SPACE + self._prepare(connection)
         except BaseException:
@@ -69,105 +81,103 @@ class PostgresConnection(LentConnection[sa.Connection]):
             raise
         return connection
 
-    def _prepare(self, connection: sa.Connection) -> int:
+    def _prepare(self, connection: Connection) -> int:
         """Set what the promise of a durable commit needs; return the number of the schema."""
-        found = connection.execute(_START).one()
-        if found.fsync != "on":
+        ((fsync, commit, schema),) = connection.execute(_START).fetchall()
+        if fsync != "on":
             raise LedgerUnavailable(
                 f"The server of the ledger {self.shown!r} runs with fsync off: it may lose "
                 "what it has confirmed, and the record of a spend with it. Turn fsync on."
             )
-        if found.schema is None:
+        if schema is None:
             raise LedgerUnavailable(
                 f"The database of the ledger {self.shown!r} has no schema on its search path. "
                 "Create one for the ledger."
             )
-        weak = found.synchronous_commit == "off"
         milliseconds = int(self._timeout * 1000)
         connection.execute(
             _SETTINGS,
-            {
-                "wait": str(max(1, milliseconds)),
+            (
+                str(max(1, milliseconds)),
                 # A process that hangs in the middle must not keep all others waiting for ever.
-                "idle": str(max(60_000, 2 * milliseconds)),
-                "commit": "on" if weak else found.synchronous_commit,
-            },
+                str(max(60_000, 2 * milliseconds)),
+                "on" if commit == "off" else commit,
+            ),
         )
-        return int(found.schema)
+        return int(schema)
 
-    def _shut(self, connection: sa.Connection) -> None:
+    def _shut(self, connection: Connection) -> None:
         try:
-            connection.invalidate()
             connection.close()
-        except SQLAlchemyError:
+        except psycopg.Error:
             pass
 
-    def _keep_for_ever(self, connection: sa.Connection) -> None:
+    def _keep_for_ever(self, connection: Connection) -> None:
         super()._keep_for_ever(connection)
-        driver = connection.connection.driver_connection
-        if driver is not None and not driver.closed:
+        if not connection.closed:
             # Our copy only: while it is open, the server would not notice that the parent died.
-            os.close(driver.fileno())
+            os.close(connection.fileno())
 
     # -- transactions --------------------------------------------------------------------------
 
     @contextmanager
-    def reading(self) -> Iterator[sa.Connection]:
+    def reading(self) -> Iterator[Connection]:
         """Lend the connection for single statements, each of which sees the newest state."""
         with self.errors(), self.borrow() as connection:
             _refuse_nested(connection)
             yield connection
 
-    def read(self, query: sa.Executable, values: Mapping[str, object]) -> Sequence[sa.Row[Any]]:
+    def read(self, query: str, values: Mapping[str, Any]) -> Found:
         """Run one query, in the transaction if one is open; else a second time if need be."""
         with self.borrow() as connection:
-            alone = _status(connection) is TransactionStatus.IDLE
+            alone = connection.info.transaction_status is TransactionStatus.IDLE
             try:
-                return connection.execute(query, values).all()
-            except DBAPIError as error:
-                if not (alone and error.connection_invalidated):
+                return connection.execute(query, values).fetchall()
+            except psycopg.Error:
+                if not (alone and connection.closed):
                     raise
                 # The server was restarted, or the network cut us off, while nothing was going on.
-                return self._reconnected(connection).execute(query, values).all()
+                return self._reconnected(connection).execute(query, values).fetchall()
 
     def write(self, statement: str, values: tuple[Any, ...]) -> None:
         """Run one statement that writes, in the transaction that is open."""
         with self.borrow() as connection:
             _refuse_failed(connection)
-            connection.exec_driver_sql(statement, values)
+            connection.execute(statement, values)
 
     @contextmanager
-    def walking(self) -> Iterator[sa.Connection]:
+    def walking(self) -> Iterator[Connection]:
         """Open a transaction that sees one state from beginning to end."""
         begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
         with self.errors(), self.borrow() as connection:
-            with self._transaction(connection, begin, _roll_back) as connection:
+            with self._transaction(connection, begin, _roll_back) as (connection, _):
                 yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[sa.Connection]:
-        """Open a transaction, alone among the writers of all hosts."""
+    def writing(self, query: str = "") -> Iterator[tuple[Connection, Found]]:
+        """Open a transaction, alone among the writers of all hosts.
+
+        ``query`` goes along with the first message to the server, and runs after the lock was
+        taken; what it found comes with the connection.
+        """
         with self.errors():
             try:
                 with self.borrow() as connection:
-                    with self._transaction(connection, None, _commit) as connection:
-                        yield connection
+                    with self._transaction(connection, self.begin_writing(query), _commit) as begun:
+                        yield begun
             except CommitUnclear:
                 self.close()
                 raise
 
     @contextmanager
     def _transaction(
-        self,
-        connection: sa.Connection,
-        begin: str | None,
-        end: Callable[[sa.Connection], None],
-    ) -> Iterator[sa.Connection]:
+        self, connection: Connection, begin: str, end: Callable[[Connection], None]
+    ) -> Iterator[tuple[Connection, Found]]:
         _refuse_nested(connection)
-        connection = self.begin(connection, begin)
+        connection, found = self.begin(connection, begin)
         pid = os.getpid()
         try:
-            yield connection
+            yield connection, found
             if os.getpid() != pid:
                 raise LedgerUnavailable("A release must not fork and go on in the new process.")
             end(connection)
@@ -177,40 +187,39 @@ class PostgresConnection(LentConnection[sa.Connection]):
                 self._drop(connection)
             raise
 
-    def begin(self, connection: sa.Connection, begin: str | None = None) -> sa.Connection:
-        """Open a transaction, by default a writer's; return the connection that it is on."""
+    def begin(self, connection: Connection, begin: str) -> tuple[Connection, Found]:
+        """Open a transaction; return the connection that it is on, and what ``begin`` found."""
         try:
-            connection.exec_driver_sql(begin or self._begin_writing)
-        except DBAPIError as error:
-            if not error.connection_invalidated:
+            return connection, _last_result(connection, begin)
+        except psycopg.Error:
+            if not connection.closed:
                 self._drop(connection)
                 raise
-            connection = self._reconnected(connection)
-            connection.exec_driver_sql(begin or self._begin_writing)
-        return connection
+        connection = self._reconnected(connection)
+        return connection, _last_result(connection, begin)
 
-    @property
-    def _begin_writing(self) -> str:
+    def begin_writing(self, query: str = "") -> str:
+        """Return the statements that open a writer's transaction, and a query that follows."""
         # Under "read committed" every statement sees what was committed when it starts: those
-        # after the lock see all that its last holder wrote. One round trip for both.
+        # after the lock see all that its last holder wrote. One round trip for all of them.
         return (
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-            f"SELECT pg_advisory_xact_lock({self._key})"
+            f"SELECT pg_advisory_xact_lock({self._key}); {query}"
         )
 
-    def _reconnected(self, broken: sa.Connection) -> sa.Connection:
+    def _reconnected(self, broken: Connection) -> Connection:
         self._shut(broken)
         self._connection = None
         self._connection = self._open()
         return self._connection
 
-    def _drop(self, connection: sa.Connection) -> None:
+    def _drop(self, connection: Connection) -> None:
         """Take the transaction back; a connection in doubt is closed, which does the same."""
         try:
-            if not connection.invalidated:
+            if not connection.closed:
                 _roll_back(connection)
                 return
-        except SQLAlchemyError:
+        except psycopg.Error:
             pass
         self.close()
 
@@ -221,11 +230,11 @@ class PostgresConnection(LentConnection[sa.Connection]):
         """Turn the database's errors into one clear error of ours."""
         try:
             yield
-        except SQLAlchemyError as error:
+        except psycopg.Error as error:
             raise self._explain(error) from error
 
-    def _explain(self, error: SQLAlchemyError) -> LedgerError:
-        state = getattr(getattr(error, "orig", None), "sqlstate", None) or ""
+    def _explain(self, error: psycopg.Error) -> LedgerError:
+        state = error.sqlstate or ""
         if state in ("XX001", "XX002"):
             return LedgerCorrupt(f"The ledger {self.shown!r} is damaged: restore a copy.")
         reason, step = next(
@@ -237,34 +246,37 @@ class PostgresConnection(LentConnection[sa.Connection]):
         )
 
 
-def _status(connection: sa.Connection) -> TransactionStatus | None:
-    driver = None if connection.invalidated else connection.connection.driver_connection
-    return None if driver is None else driver.info.transaction_status
-
-
-def _refuse_nested(connection: sa.Connection) -> None:
-    if _status(connection) is TransactionStatus.INTRANS:
+def _refuse_nested(connection: Connection) -> None:
+    if connection.info.transaction_status is TransactionStatus.INTRANS:
         raise LedgerError("A release must not use the ledger that records it.")
 
 
-def _refuse_failed(connection: sa.Connection) -> None:
+def _refuse_failed(connection: Connection) -> None:
     # After an error the server would answer COMMIT with a rollback, and no complaint; and on a new
     # connection there is no transaction at all.
-    if _status(connection) is not TransactionStatus.INTRANS:
+    if connection.info.transaction_status is not TransactionStatus.INTRANS:
         raise LedgerUnavailable("The transaction of the ledger failed. Nothing was released.")
 
 
-def _commit(connection: sa.Connection) -> None:
+def _last_result(connection: Connection, statements: str) -> Found:
+    """Run statements in one round trip and return the rows of the last of them, if it has any."""
+    cursor = connection.execute(statements)
+    while cursor.nextset():
+        pass
+    return cursor.fetchall() if cursor.description else []
+
+
+def _commit(connection: Connection) -> None:
     _refuse_failed(connection)
     try:
-        connection.exec_driver_sql("COMMIT")
-    except SQLAlchemyError as error:
+        connection.execute("COMMIT")
+    except psycopg.Error as error:
         raise CommitUnclear from error
 
 
-def _roll_back(connection: sa.Connection) -> None:
-    if _status(connection) is not TransactionStatus.IDLE:
-        connection.exec_driver_sql("ROLLBACK")
+def _roll_back(connection: Connection) -> None:
+    if connection.info.transaction_status is not TransactionStatus.IDLE:
+        connection.execute("ROLLBACK")
 
 
 _NO_CONNECTION = (

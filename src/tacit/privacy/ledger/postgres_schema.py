@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from typing import Any
 
-import sqlalchemy as sa
+import psycopg
 
 from tacit.errors import LedgerFormatError
 from tacit.privacy.ledger import words
@@ -39,30 +40,19 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
 )
 
-ROWS = sa.Table(
-    "tacit_ledger_row",
-    sa.MetaData(),
-    sa.Column("seq", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("format_version", sa.Integer),
-    sa.Column("kind", sa.Integer),
-    sa.Column("owner", sa.BigInteger),
-    sa.Column("body", sa.LargeBinary),
-    sa.Column("hash", sa.LargeBinary),
-)
-
 
 def address(kind: int, owner: int, key: bytes) -> bytes:
     """Return what ``ADDRESS`` is for a row of this kind and owner with this key."""
     return struct.pack(">iq", kind, owner) + key
 
 
-def exists(connection: sa.Connection) -> bool:
+def exists(connection: psycopg.Connection[Any]) -> bool:
     """Return whether a ledger is on the search path."""
-    found = connection.execute(sa.text("SELECT to_regclass('tacit_ledger_schema')"))
-    return found.scalar() is not None
+    (found,) = connection.execute("SELECT to_regclass('tacit_ledger_schema')").fetchall()
+    return bool(found != (None,))
 
 
-def migrate(connection: sa.Connection, steps: Sequence[Sequence[str]] = STEPS) -> None:
+def migrate(connection: psycopg.Connection[Any], steps: Sequence[Sequence[str]] = STEPS) -> None:
     """Bring the schema up to date, inside the transaction that is open.
 
     Raises
@@ -72,14 +62,11 @@ def migrate(connection: sa.Connection, steps: Sequence[Sequence[str]] = STEPS) -
     """
     version = 0
     if exists(connection):
-        version = connection.execute(
-            sa.text("SELECT version FROM tacit_ledger_schema")
-        ).scalar_one()
+        ((version,),) = connection.execute("SELECT version FROM tacit_ledger_schema").fetchall()
     if version > len(steps):
         raise LedgerFormatError(words.other_format(version, len(steps)))
     for step in steps[version:]:
         for statement in step:
-            connection.execute(sa.text(statement))
+            connection.execute(statement)
     if 0 < version < len(steps):
-        update = sa.text("UPDATE tacit_ledger_schema SET version = :version")
-        connection.execute(update, {"version": len(steps)})
+        connection.execute("UPDATE tacit_ledger_schema SET version = %s", (len(steps),))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tacit.errors import (
@@ -17,20 +17,14 @@ from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import failpoint as fp
 from tacit.privacy.ledger import words
-from tacit.privacy.ledger.analysts import (
-    Account,
-    Analyst,
-    ShownCodec,
-    decode_analyst,
-    encode_analyst,
-)
-from tacit.privacy.ledger.answers import Entry, Usage, free
+from tacit.privacy.ledger.analysts import Account, Analyst, decode_analyst, encode_analyst
+from tacit.privacy.ledger.answers import Usage, free
 from tacit.privacy.ledger.book import OpenPlan
-from tacit.privacy.ledger.chain import Kind, Row, link
+from tacit.privacy.ledger.chain import Kind, Row, link, link_all
 from tacit.privacy.ledger.composition import within
+from tacit.privacy.ledger.known import Known
 from tacit.privacy.ledger.protocol import Release
 from tacit.privacy.ledger.store import Store, check_linked
-from tacit.privacy.plan import Plan
 
 
 class Request:
@@ -51,34 +45,44 @@ class Request:
         self._analyst, self._allow_insecure = on_behalf, allow_insecure
         self._drawn: tuple[bytes, ...] = ()
         self._live = False
-        self.head: Row | None = None
+        self.known: Known | None = None
 
     def abandon(self) -> None:
         """Forget live noise, if any was drawn: it is not clear that it was recorded."""
         if self._live:
             self._release.abandon()
 
-    def carry_out(self, store: Store, head: Row, opened: OpenPlan) -> list[Answer]:
-        """Look up, check, draw and write; return the answers in the order asked."""
-        self.head = head
+    def carry_out(self, store: Store, known: Known, opened: OpenPlan) -> list[Answer]:
+        """Look up, check, draw and write; return the answers in the order asked.
+
+        ``known`` holds for the rows that the store shows; afterwards ``self.known`` does.
+        """
         stored, new = _look_up(store, opened, self._keys)
-        desk = None if self._analyst is None else _Desk.of(store, opened, self._analyst)
+        desk = None if self._analyst is None else _Desk.of(store, known, opened, self._analyst)
         unseen = {} if desk is None else desk.unseen(store, stored)
         if desk is not None:
             desk.refuse_beyond_allowance(unseen)
-        drawn = self._draw(opened, opened.usage(store), new, desk, unseen) if new else []
-        rows = list(_answer_rows(head, opened, drawn))
-        fresh = {entry.key: entry.answer for entry in drawn}
-        answers = _first_answered(self._keys, {k: free(a) for k, a in stored.items()}, fresh)
+        rows: list[Row] = []
+        fresh: dict[bytes, Answer] = {}
+        if new:
+            usage = known.usage.get(opened.seq) or opened.usage(store)
+            fresh = self._draw(opened, usage, new, desk, unseen)
+            bodies, usage = opened.codec.encode_all(fresh, list(fresh.values()), usage)
+            rows = link_all(known.head, Kind.ANSWER, bodies, opened.seq)
+            known = known.with_usage(opened.seq, usage)
+        answers = _first_answered(self._keys, stored, fresh)
         if desk is not None:
             given = set(self._keys[: len(answers)])
             seen = {key: answer for key, answer in (unseen | fresh).items() if key in given}
-            rows += desk.rows(rows[-1] if rows else head, seen)
+            if seen:
+                owner, account, more = desk.show(rows[-1] if rows else known.head, seen)
+                rows += more
+                known = known.with_account(opened.seq, owner, account)
         fp.failpoint(fp.BEFORE_WRITE)
         if rows:
             store.append(rows)
-            self.head = rows[-1]
         fp.failpoint(fp.AFTER_WRITE)
+        self.known = known.at(rows[-1]) if rows else known
         return answers
 
     def _draw(
@@ -88,7 +92,7 @@ class Request:
         new: Mapping[bytes, int],
         desk: _Desk | None,
         unseen: Mapping[bytes, Answer],
-    ) -> list[Entry]:
+    ) -> dict[bytes, Answer]:
         room = {event: most - usage.used[event] for event, most in opened.plan.events}
         admitted = room if desk is None else desk.room(room, unseen)
         most = self._release.most(len(new), dict(admitted))
@@ -101,9 +105,9 @@ class Request:
         answers = self._release.draw(list(new.values()), dict(admitted))
         fp.failpoint(fp.AFTER_DRAW)
         self._check_drawn(answers, len(new), most)
-        self._drawn = tuple(new)[: len(answers)]
-        states = usage.along(answers)
-        return [Entry(*found) for found in zip(new, answers, states, strict=False)]
+        drawn = dict(zip(new, answers, strict=False))
+        self._drawn = tuple(drawn)
+        return drawn
 
     def _check_drawn(
         self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
@@ -128,9 +132,8 @@ class Request:
                 "The ledger could not record the answers, so none was released and none was "
                 "charged. Check the disk (full? read-only?) and the connection, then ask again."
             )
-        # An answer given again cost nothing this time; one drawn just now did.
-        given = {k: a if k in self._drawn else free(a) for k, a in stored.items()}
-        answers = _first_answered(self._keys, given, {})
+        drawn = {key: stored[key] for key in self._drawn}
+        answers = _first_answered(self._keys, stored, drawn)
         self._refuse_unshown(store, opened, stored, len(answers))
         return answers
 
@@ -140,7 +143,8 @@ class Request:
         if self._analyst is None:
             return
         shown = {key: stored[key] for key in self._keys[:given]}
-        if _Desk.of(store, opened, self._analyst).unseen(store, shown):
+        account = _Desk.read(store, opened, self._analyst)
+        if account.unseen(store, shown):
             raise LedgerUnavailable(
                 "The ledger could not record to whom the answers were to be shown, so nobody was "
                 "shown them. Ask again."
@@ -153,20 +157,26 @@ class _Desk:
 
     analyst: Analyst
     opened: OpenPlan
-    codec: ShownCodec
     row: Row | None
     account: Account
 
     @classmethod
-    def of(cls, store: Store, opened: OpenPlan, analyst: Analyst) -> _Desk:
+    def of(cls, store: Store, known: Known, opened: OpenPlan, analyst: Analyst) -> _Desk:
+        remembered = known.accounts.get((opened.seq, analyst.name))
+        if remembered is None:
+            return cls.read(store, opened, analyst)
+        row, account = remembered
+        return cls(analyst, opened, row, account.in_(analyst.period))
+
+    @classmethod
+    def read(cls, store: Store, opened: OpenPlan, analyst: Analyst) -> _Desk:
         row = store.keyed(Kind.ANALYST, opened.seq, [analyst.key]).get(analyst.key)
-        account = read_account(store, opened.plan, analyst.name, row)
-        codec = ShownCodec(opened.plan)
-        return cls(analyst, opened, codec, row, account.in_(analyst.period))
+        account = read_account(store, opened, analyst.name, row)
+        return cls(analyst, opened, row, account.in_(analyst.period))
 
     def unseen(self, store: Store, stored: Mapping[bytes, Answer]) -> dict[bytes, Answer]:
         """Return those recorded answers that the analyst was not shown yet."""
-        if self.row is None:
+        if self.row is None or not stored:
             return dict(stored)
         seen = store.keyed(Kind.SHOWN, self.row.seq, stored.keys())
         return {key: answer for key, answer in stored.items() if key not in seen}
@@ -189,31 +199,25 @@ class _Desk:
         shown = self.account.in_period.events
         return {event: allowance - shown[event] - asked[event] for event in shown}
 
-    def rows(self, before: Row, seen: Mapping[bytes, Answer]) -> list[Row]:
-        """Return the rows that say what is shown now, after the row ``before``."""
-        rows: list[Row] = []
-        owner = self.row
-        if owner is None and seen:
+    def show(self, before: Row, seen: Mapping[bytes, Answer]) -> tuple[Row, Account, list[Row]]:
+        """Return the analyst's row, the account afterwards, and rows to add after ``before``."""
+        owner, rows = self.row, []
+        if owner is None:
             body = encode_analyst(self.analyst.name)
             owner = before = link(before, Kind.ANALYST, body, self.opened.seq)
-            rows.append(owner)
-        account = self.account
-        for key, answer in seen.items():
-            assert owner is not None
-            account = account.plus(answer)
-            before = link(before, Kind.SHOWN, self.codec.encode(key, account), owner.seq)
-            rows.append(before)
-        return rows
+            rows = [owner]
+        bodies, account = self.opened.shown.encode_all(seen, self.account)
+        return owner, account, rows + link_all(before, Kind.SHOWN, bodies, owner.seq)
 
 
-def read_account(store: Store, plan: Plan, name: str, row: Row | None) -> Account:
+def read_account(store: Store, opened: OpenPlan, name: str, row: Row | None) -> Account:
     """Return an analyst's account under a plan, from the last row that belongs to it."""
     last = None if row is None else store.last(Kind.SHOWN, row.seq)
     if row is None or last is None:
-        return Account.none(name, plan)
+        return Account.none(name, opened.plan)
     check_linked(store, [row, last])
     try:
-        return ShownCodec(plan).decode(decode_analyst(row.body), last.body)
+        return opened.shown.decode(decode_analyst(row.body), last.body)
     except ValueError as error:
         raise LedgerCorrupt(f"Row {last.seq} has {error}.", row=last.seq) from None
 
@@ -223,33 +227,34 @@ def _look_up(
 ) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
     """Return the answers that are recorded, and the first position of every key that has none."""
     found = store.keyed(Kind.ANSWER, opened.seq, set(keys))
-    check_linked(store, found.values())
-    stored: dict[bytes, Answer] = {}
+    if found:
+        check_linked(store, found.values())
+    stored = {key: opened.decoded(row).answer for key, row in found.items()}
     new: dict[bytes, int] = {}
     for position, key in enumerate(keys):
-        if key in found:
-            stored.setdefault(key, opened.decoded(found[key]).answer)
-        else:
+        if key not in stored:
             new.setdefault(key, position)
     return stored, new
-
-
-def _answer_rows(before: Row, opened: OpenPlan, drawn: Sequence[Entry]) -> Iterator[Row]:
-    for entry in drawn:
-        before = link(before, Kind.ANSWER, opened.codec.encode(entry), opened.seq)
-        yield before
 
 
 def _first_answered(
     keys: Sequence[bytes], stored: Mapping[bytes, Answer], drawn: Mapping[bytes, Answer]
 ) -> list[Answer]:
-    """Return answers in the order asked, up to the first question that has none."""
+    """Return answers in the order asked, up to the first question that has none.
+
+    What was drawn just now has its cost the first time it is given, everything else is free.
+    """
     answers: list[Answer] = []
     given: set[bytes] = set()
     for key in keys:
-        found = drawn.get(key) or stored.get(key)
+        found = drawn.get(key)
         if found is None:
-            break
-        answers.append(free(found) if key in given else found)
+            found = stored.get(key)
+            if found is None:
+                break
+            found = free(found)
+        elif key in given:
+            found = free(found)
         given.add(key)
+        answers.append(found)
     return answers

@@ -43,10 +43,11 @@ from tacit.privacy.ledger.composition import (
     fits,
     remaining,
 )
+from tacit.privacy.ledger.known import Known
 from tacit.privacy.ledger.protocol import Head, PlanId, Release
 from tacit.privacy.ledger.request import Request, read_account
 from tacit.privacy.ledger.restoration import Restoration, lifetime
-from tacit.privacy.ledger.store import CommitUnclear, Store, check_format, check_linked
+from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, check_format, check_linked
 from tacit.privacy.plan import Plan
 
 
@@ -59,7 +60,7 @@ class RowLedger(ABC):
         self.allow_insecure = bool(allow_insecure)
         self._book = PlanBook()
         self._created: Creation | None = None
-        self._seen: Row | None = None
+        self._known: Known | None = None
 
     @abstractmethod
     def _reading(self) -> AbstractContextManager[Store]:
@@ -70,11 +71,12 @@ class RowLedger(ABC):
         return self._reading()
 
     @abstractmethod
-    def _writing(self) -> AbstractContextManager[Store]:
+    def _writing(self, wanted: Wanted | None = None) -> AbstractContextManager[Store]:
         """Open a transaction, alone among writers, that is durable once the block is left.
 
         An error inside the block, or before the commit, takes back what was appended. Raises
-        ``CommitUnclear`` when the commit itself fails.
+        ``CommitUnclear`` when the commit itself fails. ``wanted`` is looked at first: a store that
+        is far away may fetch it as it opens the transaction.
         """
 
     @abstractmethod
@@ -223,11 +225,11 @@ class RowLedger(ABC):
         """Answer questions under a plan; nothing leaves before the record of it is durable."""
         keys = [key_hash(_checked_key(question)) for question in questions]
         request = Request(keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure)
+        wanted = Wanted(plan_id, frozenset(keys), b"" if on_behalf is None else on_behalf.key)
         try:
-            with self._writing() as store:
-                self._expect(store, plan_id, keys, on_behalf)
-                head, opened = self._checked_head(store), self._book.plan(store, plan_id)
-                answers = request.carry_out(store, head, opened)
+            with self._writing(wanted) as store:
+                known, opened = self._known_now(store, wanted), self._book.plan(store, plan_id)
+                answers = request.carry_out(store, known, opened)
                 fp.failpoint(fp.BEFORE_COMMIT)
         except CommitUnclear as error:
             request.abandon()
@@ -236,15 +238,17 @@ class RowLedger(ABC):
             request.abandon()
             raise
         else:
-            self._seen = request.head
+            self._known = request.known
         fp.failpoint(fp.AFTER_COMMIT)
         return answers
 
-    def _expect(
-        self, store: Store, plan_id: PlanId, keys: Sequence[bytes], on_behalf: Analyst | None
-    ) -> None:
-        analyst = b"" if on_behalf is None else on_behalf.key
-        store.expect(plan_id, set(keys), analyst, self._seen.seq if self._seen else 0)
+    def _known_now(self, store: Store, wanted: Wanted) -> Known:
+        """Return what is known of the rows as they are now: little, if others have added some."""
+        known = self._known
+        if known is not None and store.head() == known.head:
+            return known
+        store.expect(wanted, seen=0 if known is None else known.head.seq)
+        return Known(self._checked_head(store))
 
     def _find_out(self, plan_id: PlanId, request: Request, error: CommitUnclear) -> list[Answer]:
         """Find out what an unclear commit did: what is recorded may leave, nothing else."""
@@ -266,14 +270,14 @@ class RowLedger(ABC):
         with self._reading() as store:
             opened = self._book.plan(store, plan_id)
             row = store.keyed(Kind.ANALYST, plan_id, [key]).get(key)
-            return read_account(store, opened.plan, name, row)
+            return read_account(store, opened, name, row)
 
     def accounts(self, plan_id: PlanId) -> list[Account]:
         """Return what every analyst was shown under a plan, in the order they first asked."""
         with self._reading() as store:
             opened = self._book.plan(store, plan_id)
             rows = list(store.owned(Kind.ANALYST, plan_id))
-            return [read_account(store, opened.plan, decode_analyst(row.body), row) for row in rows]
+            return [read_account(store, opened, decode_analyst(row.body), row) for row in rows]
 
     # -- the chain -----------------------------------------------------------------------------
 
@@ -346,15 +350,15 @@ class RowLedger(ABC):
         return creation
 
     def _checked_head(self, store: Store) -> Row:
-        head, seen = store.head(), self._seen
+        head, known = store.head(), self._known
         if head is None:
             raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.", row=0)
-        if head == seen:
+        if known is not None and head == known.head:
             return head
         check_linked(store, [head])
-        if seen is not None and store.at([seen.seq]).get(seen.seq) != seen:
-            raise LedgerCorrupt(REPLACED, row=seen.seq)
-        self._seen = head
+        if known is not None and store.at([known.head.seq]).get(known.head.seq) != known.head:
+            raise LedgerCorrupt(REPLACED, row=known.head.seq)
+        self._known = Known(head)
         return head
 
 

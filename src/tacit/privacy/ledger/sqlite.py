@@ -21,7 +21,7 @@ from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.rows import RowLedger
 from tacit.privacy.ledger.schema import migrate
 from tacit.privacy.ledger.sqlite_file import SqliteFile
-from tacit.privacy.ledger.store import CommitUnclear, Store, append_all
+from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, append_all
 
 
 class SqliteLedger(RowLedger):
@@ -98,7 +98,7 @@ class SqliteLedger(RowLedger):
                 yield _SqliteRows(connection)
 
     @contextmanager
-    def _writing(self) -> Iterator[Store]:
+    def _writing(self, wanted: Wanted | None = None) -> Iterator[Store]:
         with self._file.errors():
             try:
                 with self._file.borrow() as connection:
@@ -202,6 +202,9 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 
 _COLUMNS = "seq, format_version, kind, owner, body, hash"
+_KEY = "substr(body, 1, 32)"  # as the index has it
+_AT_ONCE = 500
+"""Keys in one statement."""
 
 
 class _SqliteRows:
@@ -225,9 +228,14 @@ class _SqliteRows:
         return map(_row, self._select(where, int(kind), owner, after))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
-        where = "WHERE kind = ? AND owner = ? AND substr(body, 1, 32) = ?"
-        found = ((key, self._one(where, int(kind), owner, key)) for key in keys)
-        return {key: row for key, row in found if row is not None}
+        found: dict[bytes, Row] = {}
+        wanted = list(keys)
+        for start in range(0, len(wanted), _AT_ONCE):
+            some = wanted[start : start + _AT_ONCE]
+            where = f"WHERE kind = ? AND owner = ? AND {_KEY} IN ({','.join('?' * len(some))})"
+            for row in map(_row, self._select(where, int(kind), owner, *some)):
+                found[row.key] = row
+        return found
 
     def last(self, kind: Kind, owner: int) -> Row | None:
         where = "WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
@@ -236,10 +244,10 @@ class _SqliteRows:
     def append(self, rows: Sequence[Row]) -> None:
         self._connection.executemany(
             f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-            [row.fields for row in rows],
+            rows,
         )
 
-    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
+    def expect(self, wanted: Wanted, seen: int) -> None:
         """Nothing to fetch: the rows are here."""
 
     def intact(self) -> bool:

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from tacit.errors import LedgerCorrupt, LedgerFormatError
 from tacit.privacy.ledger import words
 from tacit.privacy.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a request asks about: the answers to some keys under a plan, for an analyst or nobody.
+
+    ``analyst`` is the key of the analyst's row, empty if there is none.
+    """
+
+    plan: int
+    keys: frozenset[bytes]
+    analyst: bytes
 
 
 class Store(Protocol):
@@ -35,11 +48,11 @@ class Store(Protocol):
     def append(self, rows: Sequence[Row]) -> None:
         """Add rows at the end."""
 
-    def expect(self, plan: int, keys: Collection[bytes], analyst: bytes, seen: int) -> None:
-        """Hear what is going to be looked at for these questions: a store may fetch it in one go.
+    def expect(self, wanted: Wanted, seen: int) -> None:
+        """Hear that others have added rows, so that the accounts are going to be looked at, too.
 
-        ``analyst`` is the key of the analyst's row (empty if there is none), ``seen`` the number of
-        the row that was the newest one before. Only before a transaction writes.
+        ``seen`` is the number of the row that was the newest one before. A store may fetch all of
+        it in one go. Only before a transaction writes.
         """
 
 

@@ -1,0 +1,59 @@
+"""What one process remembers of a ledger: the accounts as they stood at the newest row it saw.
+
+Most of what a request reads is the last row of its plan and of its analyst, each checked against
+the row before. While the newest row is still the one that this process saw last, nothing was added,
+and they say what they said: row numbers are a primary key, and a decision that rests on row n is
+recorded as row n + 1 or not at all (``docs/proofs/ledger.md``, claim 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from tacit.privacy.ledger.analysts import Account
+from tacit.privacy.ledger.answers import Usage
+from tacit.privacy.ledger.chain import Row
+
+_MOST = 64
+"""Accounts of each kind that are remembered; any other is read."""
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The newest row, and accounts as they stand at it. Never changed: the next one replaces it.
+
+    Parameters
+    ----------
+    head : Row
+    usage : mapping of a plan's number to its state
+    accounts : mapping of a plan's number and an analyst's name to the analyst's row and account
+    """
+
+    head: Row
+    usage: Mapping[int, Usage] = field(default_factory=dict)
+    accounts: Mapping[tuple[int, str], tuple[Row, Account]] = field(default_factory=dict)
+
+    def with_usage(self, plan: int, usage: Usage) -> Known:
+        """Return this with the state of one more plan."""
+        return Known(self.head, _with(self.usage, plan, usage), self.accounts)
+
+    def with_account(self, plan: int, row: Row, account: Account) -> Known:
+        """Return this with one more analyst's account."""
+        known = _with(self.accounts, (plan, account.name), (row, account))
+        return Known(self.head, self.usage, known)
+
+    def at(self, head: Row) -> Known:
+        """Return what is known after our own rows up to ``head``, none of which is left out."""
+        return Known(head, self.usage, self.accounts)
+
+
+def _with(known: Mapping[Key, Value], key: Key, value: Value) -> Mapping[Key, Value]:
+    found = {**known, key: value}
+    if len(found) > _MOST:
+        del found[next(iter(found))]
+    return found
