@@ -24,6 +24,9 @@ from tacit.privacy.plan import Plan
 _REMEMBERED = 10_000
 """How many questions a labeler knows to be answered, without looking them up."""
 
+_FEW = 32
+"""Up to how many questions are asked at once without looking them up first."""
+
 CountVotes = Callable[[Sequence[int]], VoteCounts]
 
 
@@ -160,12 +163,12 @@ class Labeler(Uncopyable):
         return self._ledger.recorded(self._plan_id, questions)
 
     def _seems_new(self, questions: Sequence[bytes]) -> bool:
-        """Return whether a single question is worth asking without looking it up first.
+        """Return whether a few questions are worth asking without looking them up first.
 
         One that was answered elsewhere, or long ago, gets its recorded answer all the same: its
         votes are counted in vain, that is all.
         """
-        return len(questions) == 1 and questions[0] not in self._given
+        return len(questions) <= _FEW and self._given.keys().isdisjoint(questions)
 
     def _remember(self, questions: Sequence[bytes]) -> None:
         self._given.update(dict.fromkeys(questions))

@@ -22,6 +22,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
 from tacit.privacy.ledger.chain import Kind, link
 from tacit.privacy.ledger.postgres import _answers_to
+from tacit.privacy.ledger.postgres_connection import Connection
 from tacit.privacy.ledger.store import Wanted
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
@@ -214,6 +215,22 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
                 call()
             read = connection.execute(READ).fetchall()[0][0] - before
             assert read <= 7 * 30, name
+
+
+def test_an_answer_takes_three_messages_to_the_server(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = filled(postgres_url)
+    said: list[str] = []
+    original = Connection.execute
+
+    def execute(self: Connection, query: str, *values: object) -> object:
+        said.append(query.split()[0])
+        return original(self, query, *values)
+
+    monkeypatch.setattr(Connection, "execute", execute)
+    ledger.answer(1, [b"another"], CountingRelease())  # type: ignore[arg-type]
+    assert said == ["BEGIN", "INSERT", "COMMIT"]
 
 
 # ---- the chain ------------------------------------------------------------------------------
