@@ -205,6 +205,7 @@ def test_votes_counted_elsewhere_go_through_the_same_oracle() -> None:
 
 def test_a_handed_over_oracle_answers_no_more(fitted: Any) -> None:
     oracle = fitted()
-    oracle.hand_over()
+    with oracle.handing_over():
+        pass
     with pytest.raises(LedgerError, match="load_oracle"):
         oracle.ask(CLEAR)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from tacit.errors import (
     SavedFormatError,
 )
 from tacit.mechanisms import GaussianVote
+from tacit.persistence import oracle as saved_module
 from tacit.oracle.estimate import ESTIMATE
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])
@@ -88,6 +91,57 @@ def test_answers_given_from_memory_cannot_be_saved(fit: Fit, tmp_path: Path) -> 
     with pytest.raises(LedgerError, match="ledger="):
         save_oracle(oracle, tmp_path / "flu")
     assert not (tmp_path / "flu").exists()
+
+
+def test_a_question_that_is_being_answered_is_not_forgotten(
+    fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Saving waits for it, and is then refused: it was answered from an account in memory."""
+    oracle, asked, may_go_on = fit(), threading.Event(), threading.Event()
+    source = oracle.private_source()
+    count = source.count
+
+    def slowly(*args: Any) -> Any:
+        asked.set()
+        assert may_go_on.wait(60)
+        return count(*args)
+
+    monkeypatch.setattr(source, "count", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        answer = threads.submit(oracle.ask, CLEAR[:1])
+        assert asked.wait(60)
+        saving = threads.submit(save_oracle, oracle, tmp_path / "o")
+        may_go_on.set()
+        assert len(answer.result(60)) == 1
+        with pytest.raises(LedgerError, match="ledger="):
+            saving.result(60)
+    assert not (tmp_path / "o").exists()
+    assert len(oracle.ask(CLEAR[1:2])) == 1
+
+
+def test_a_question_that_comes_while_the_oracle_is_saved_is_refused(
+    fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    oracle, saving, may_go_on = fit(), threading.Event(), threading.Event()
+    write = saved_module.save_ensemble
+
+    def slowly(*args: Any) -> Any:
+        saving.set()
+        assert may_go_on.wait(60)
+        return write(*args)
+
+    monkeypatch.setattr(saved_module, "save_ensemble", slowly)
+    with ThreadPoolExecutor(2) as threads:
+        saved = threads.submit(save_oracle, oracle, tmp_path / "o")
+        assert saving.wait(60)
+        answer = threads.submit(oracle.ask, CLEAR[:1])
+        may_go_on.set()
+        saved.result(60)
+        with pytest.raises(LedgerError, match="was saved"):
+            answer.result(60)
+    again = load_oracle(tmp_path / "o")
+    assert again.tally().answered == 0
+    again.close()
 
 
 def test_an_account_elsewhere_is_the_only_one_accepted(fit: Fit, tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self
 
@@ -367,6 +369,9 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
+        # An account in memory is handed over when the oracle is saved: not while somebody asks.
+        in_memory = isinstance(ledger, MemoryLedger)
+        self._turn: AbstractContextManager[Any] = threading.RLock() if in_memory else nullcontext()
         return self
 
     def opened(self) -> Answering:
@@ -380,9 +385,15 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             )
         return self._answering
 
-    def hand_over(self) -> None:
-        """Answer nothing more from here: somebody else goes on with the account."""
-        self._answering = None
+    @contextmanager
+    def handing_over(self) -> Iterator[None]:
+        """Let nobody ask inside the block, and nobody from here ever after: another one goes on.
+
+        After an error in the block the oracle answers as before.
+        """
+        with self._turn:
+            yield
+            self._answering = None
 
     # ---- questions ------------------------------------------------------------------------------
 
@@ -426,9 +437,11 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self, points: Any, questions: list[bytes], *, on_behalf: Analyst | None = None
     ) -> list[Answer]:
         """Answer questions about points that ``read`` returned, named by ``question_keys``."""
+        self.opened()
         if not questions:
             return []
-        return self.opened().ask(points, questions, on_behalf=on_behalf)
+        with self._turn:
+            return self.opened().ask(points, questions, on_behalf=on_behalf)
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""

@@ -88,9 +88,16 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
         raise InvalidArgument(f"`directory` must not exist, got {str(target)!r}.")
     teachers = _teachers(oracle)
     ledger = oracle.opened().ledger
-    in_memory = isinstance(ledger, MemoryLedger)
-    if in_memory:
+    if not isinstance(ledger, MemoryLedger):
+        _write(oracle, teachers, ledger, target)
+        return
+    with oracle.handing_over():
         _refuse_answered(oracle)
+        _write(oracle, teachers, ledger, target)
+
+
+def _write(oracle: PrivateOracle, teachers: TeacherEnsemble, ledger: Ledger, target: Path) -> None:
+    in_memory = isinstance(ledger, MemoryLedger)
     told = {
         "format_version": FORMAT_VERSION,
         "tacit": __version__,
@@ -103,8 +110,6 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
         save_ensemble(teachers, made / TEACHERS)
         sealed = envelope.seal(KIND, FORMAT_VERSION, manifest.to_json(told))
         write_new(made / ORACLE, sealed, mode=FILE_MODE)
-    if in_memory:
-        oracle.hand_over()
 
 
 def load_oracle(

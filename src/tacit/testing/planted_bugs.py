@@ -372,7 +372,11 @@ def permute_and_flip_priced_as_bounded_range() -> Patches:
 def name_of_a_question_is_rounded() -> Patches:
     """Points that differ by little share a name, and so an answer."""
     original = question_module.keys_of_numbers
-    yield swap(question_module, "keys_of_numbers", lambda points: original(np.round(points, 6)))
+
+    def keys(points: Any) -> list[bytes]:
+        return original(np.round(points, 6))
+
+    yield swap(question_module, "keys_of_numbers", keys)
 
 
 @bug("gaussian-label", "laplace-3-label", "sparse")
