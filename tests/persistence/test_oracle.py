@@ -25,8 +25,8 @@ from tacit.errors import (
     SavedFormatError,
 )
 from tacit.mechanisms import GaussianVote
-from tacit.persistence import oracle as saved_module
 from tacit.oracle.estimate import ESTIMATE
+from tacit.persistence import oracle as saved_module
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])
 Fit = Callable[..., PrivateOracle]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tacit.errors import LedgerUnavailable
-from tacit.service import problems
+from tacit.service import problems, state
 from tacit.service.logs import JsonLines
 
 CLEAR, OTHER, TIE = [3.0, 2.0], [-2.0, -3.0], [0.4, -0.4]
@@ -216,6 +216,29 @@ def test_questions_that_come_too_fast_are_told_to_wait(run: Any) -> None:
     assert is_problem(response, problems.TOO_FAST)
     assert int(response.headers["retry-after"]) > 0
     assert running.ask([1.0, 1.0]).status_code == 200
+
+
+def test_reading_and_signing_in_too_fast_is_told_to_wait(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state, "VISITS_RATE", 0.001)
+    monkeypatch.setattr(state, "VISITS_BURST", 2)
+    running = run()
+    own = {"Authorization": f"Bearer {running.key}"}
+    for path in ("/v1/budget", "/v1/statement"):
+        assert running.client.get(path, headers=own).status_code == 200
+    for path in ("/v1/budget", "/v1/statement", "/v1/analysts"):
+        response = running.client.get(path, headers=own)
+        assert is_problem(response, problems.TOO_FAST)
+        assert int(response.headers["retry-after"]) > 0
+    assert running.ask(CLEAR).status_code == 200  # questions have a limit of their own
+    for _ in range(2):
+        assert running.client.get("/metrics").status_code == 200
+    assert is_problem(running.client.get("/metrics"), problems.TOO_FAST)
+    assert is_problem(running.client.get("/"), problems.TOO_FAST)
+    assert is_problem(running.client.post("/session", data={"key": "x"}), problems.TOO_FAST)
+    assert running.client.get("/healthz").status_code == 200
+    assert running.client.get("/readyz").status_code == 200
 
 
 def test_unknown_addresses_and_methods(run: Any) -> None:

@@ -117,6 +117,28 @@ def test_a_session_ends_with_its_key_and_after_hours(run: Any) -> None:
     assert "Enter your key" in running.client.get("/").text
 
 
+def test_a_session_that_was_ended_is_over_wherever_its_cookie_still_is(run: Any) -> None:
+    running = run()
+    token = signed_in(running)
+    cookie = running.client.cookies["tacit_session"]
+    signed_in(running)  # a second one, of the same key and at the same moment
+    other = running.client.cookies["tacit_session"]
+    running.client.cookies.clear()
+    kept = {"Cookie": f"tacit_session={cookie}"}
+    assert "Enter your key" not in running.client.get("/", headers=kept).text
+    running.client.post("/session/end", data={"token": token}, headers={**SAME, **kept})
+    assert "Enter your key" in running.client.get("/", headers=kept).text
+    asked = {"x0": "1", "x1": "1", "token": token}
+    assert running.client.post("/ask", data=asked, headers={**SAME, **kept}).status_code == 403
+    again = running.client.get("/", headers={"Cookie": f"tacit_session={other}"})
+    assert "Enter your key" not in again.text
+    now = int(running.clock.now)
+    running.access.end_session(b"old", now - 1)
+    running.access.end_session(b"new", now + 60)
+    assert running.access.session_ended(b"new")
+    assert not running.access.session_ended(b"old")  # it is over by itself: forgotten
+
+
 def test_an_analyst_sees_no_other_analyst(run: Any) -> None:
     running = run()
     running.access.create("bob-the-other")

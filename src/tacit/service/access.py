@@ -69,6 +69,12 @@ _ACTIVITY = sa.Table(
     sa.Column("answered", sa.BigInteger, nullable=False),
     sa.Column("refused", sa.BigInteger, nullable=False),
 )
+_ENDED = sa.Table(
+    "tacit_ended_session",
+    _METADATA,
+    sa.Column("session", sa.LargeBinary, primary_key=True),
+    sa.Column("until", sa.BigInteger, nullable=False, index=True),
+)
 _SECRETS = sa.Table(
     "tacit_secret",
     _METADATA,
@@ -280,6 +286,19 @@ class Access:
                 with self._engine.begin() as db:
                     found = db.execute(wanted).scalar_one()
         return bytes(found)
+
+    def end_session(self, session: bytes, until: int) -> None:
+        """Let a session be over in every worker; ``until`` it would have lasted by itself."""
+        made = self._insert(_ENDED).values(session=session, until=until)
+        with self._errors(), self._engine.begin() as db:
+            db.execute(_ENDED.delete().where(_ENDED.c.until < int(self.clock())))
+            db.execute(made.on_conflict_do_nothing())
+
+    def session_ended(self, session: bytes) -> bool:
+        """Return whether somebody ended a session."""
+        wanted = sa.select(_ENDED.c.until).where(_ENDED.c.session == session)
+        with self._errors(), self._engine.begin() as db:
+            return db.execute(wanted).first() is not None
 
     # ---- repeated requests ------------------------------------------------------------------
 

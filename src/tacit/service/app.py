@@ -77,18 +77,19 @@ def _routes(service: Service) -> list[_Route]:
         MALFORMED, SPENT, ALLOWANCE_SPENT, REPEATED, WRONG_TYPE, INVALID, TOO_FAST,
         ALLOWANCE_USED, UNAVAILABLE,
     )  # fmt: skip
+    read = (TOO_FAST, UNAVAILABLE)
     return [
         _Route("POST", "/v1/answers", routes.post_answers, schemas.Answers, ask, extra=asked),
-        _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, (UNAVAILABLE,)),
-        _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, (UNAVAILABLE,)),
+        _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, read),
+        _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, read),
         _Route(
             "GET", "/v1/analysts", routes.get_analysts, list[schemas.Share],
-            (FORBIDDEN, UNAVAILABLE),
+            (FORBIDDEN, *read),
         ),
         _Route("GET", "/healthz", routes.get_health, schemas.State, (), keyed=False),
         _Route("GET", "/readyz", routes.get_ready, schemas.State, (UNAVAILABLE,), keyed=False),
         _Route(
-            "GET", "/metrics", routes.get_metrics, None, (UNAVAILABLE,), keyed=False,
+            "GET", "/metrics", routes.get_metrics, None, read, keyed=False,
             extra={"responses": {"200": {"content": {"text/plain": {"schema": _TEXT}}}}},
         ),
     ]  # fmt: skip

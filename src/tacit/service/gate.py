@@ -32,11 +32,14 @@ class Gate:
     Parameters
     ----------
     access : Access
-    buckets : Buckets
+    questions : Buckets
+        How fast one key may ask.
+    visits : Buckets
+        How fast one key, or one address without a key, may do anything else that reads a database.
     """
 
-    def __init__(self, access: Access, buckets: Buckets) -> None:
-        self._access, self._buckets = access, buckets
+    def __init__(self, access: Access, *, questions: Buckets, visits: Buckets) -> None:
+        self._access, self._questions, self._visits = access, questions, visits
         self._known: OrderedDict[bytes, tuple[float, Holder]] = OrderedDict()
 
     async def holder(self, request: Request) -> Holder:
@@ -67,16 +70,25 @@ class Gate:
 
     async def admin(self, request: Request) -> Holder:
         """Return the holder of an administrator's key."""
-        found = await self.holder(request)
+        found = await self.visitor(request)
         if not found.is_admin:
             raise Problem(FORBIDDEN, "Only an administrator's key may see this.")
         return found
 
     def slow_down(self, holder: Holder, questions: int) -> None:
         """Refuse questions that come too fast."""
-        wait = self._buckets.take(holder.key_id, questions)
-        if wait:
-            raise Problem(TOO_FAST, f"Try again in {wait} s.", {"Retry-After": str(wait)})
+        _refuse_until(self._questions.take(holder.key_id, questions))
+
+    async def visitor(self, request: Request) -> Holder:
+        """Return whose key the request carries; refuse visits that come too fast."""
+        found = await self.holder(request)
+        _refuse_until(self._visits.take(found.key_id, 1))
+        return found
+
+    def slow_down_stranger(self, request: Request) -> None:
+        """Refuse visits without a key that come too fast from one address."""
+        address = request.client.host if request.client else ""
+        _refuse_until(self._visits.take(f"address {address}", 1))
 
     def _remembered(self, name: bytes) -> Holder | None:
         known = self._known.get(name)
@@ -88,3 +100,8 @@ class Gate:
         self._known[name] = (time.monotonic(), holder)
         if len(self._known) > _MOST_REMEMBERED:
             self._known.popitem(last=False)
+
+
+def _refuse_until(wait: int) -> None:
+    if wait:
+        raise Problem(TOO_FAST, f"Try again in {wait} s.", {"Retry-After": str(wait)})

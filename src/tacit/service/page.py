@@ -53,12 +53,14 @@ def add_pages(app: FastAPI) -> None:
 
 async def show(request: Request) -> Response:
     """Show the page."""
+    routes.service_of(request).gate.slow_down_stranger(request)
     return await _page(request)
 
 
 async def sign_in(request: Request) -> Response:
     """Start a session with the key that was typed."""
     service = routes.service_of(request)
+    service.gate.slow_down_stranger(request)
     form = await form_of(request)
     holder = await service.gate.holder_of_key(form.get("key", "").strip())
     response = RedirectResponse("/", status_code=303)
@@ -72,7 +74,10 @@ async def sign_out(request: Request) -> Response:
     form = await form_of(request)
     service.sessions.check(request, form.get("token", ""))
     response = RedirectResponse("/", status_code=303)
-    service.sessions.close(response)
+    try:
+        await asyncio.to_thread(service.sessions.close, request, response)
+    except TacitError as error:
+        raise problem_of(error) from None
     return response
 
 

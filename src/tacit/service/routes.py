@@ -103,7 +103,7 @@ def _allowance(holder: Holder, now: float) -> Problem:
 async def get_budget(request: Request) -> Response:
     """Return what is reserved, what is used, and what is the asker's part in it."""
     service = service_of(request)
-    holder = await service.gate.holder(request)
+    holder = await service.gate.visitor(request)
     return JSONResponse(await asyncio.to_thread(budget, service, holder))
 
 
@@ -145,7 +145,7 @@ def share(service: Service, account: Account, holder: Holder | None) -> dict[str
 async def get_statement(request: Request) -> Response:
     """Return the privacy statement: what is protected, from whom, how well."""
     service = service_of(request)
-    await service.gate.holder(request)
+    await service.gate.visitor(request)
     try:
         statement = await asyncio.to_thread(lambda: service.oracle.privacy_)
     except TacitError as error:
@@ -195,6 +195,7 @@ async def get_ready(request: Request) -> Response:
 async def get_metrics(request: Request) -> Response:
     """Return metrics for Prometheus: public totals, and requests of this worker."""
     service = service_of(request)
+    service.gate.slow_down_stranger(request)
     try:
         text = await asyncio.to_thread(service.metrics.text, service.oracle)
     except TacitError as error:

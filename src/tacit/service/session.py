@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
+from tacit.privacy.noise import SecureNoise
 from tacit.service.access import Access, Holder
 from tacit.service.problems import FORBIDDEN, MALFORMED, WRONG_TYPE, Problem
 
@@ -29,13 +30,13 @@ class Sessions:
     """
 
     def __init__(self, access: Access, *, secure: bool) -> None:
-        self._access, self._secure = access, secure
+        self._access, self._secure, self._noise = access, secure, SecureNoise()
         self._secret = access.session_secret()
 
     def open(self, response: Response, holder: Holder) -> None:
         """Let the response start a session."""
         until = int(self._access.clock()) + LASTS
-        text = f"{holder.key_id}.{until}"
+        text = f"{holder.key_id}.{until}.{self._noise.bits(128):032x}"
         response.set_cookie(
             COOKIE,
             f"{text}.{self._mac('session', text)}",
@@ -45,23 +46,35 @@ class Sessions:
             secure=self._secure,
         )
 
-    def close(self, response: Response) -> None:
-        """Let the response end the session."""
+    def close(self, request: Request, response: Response) -> None:
+        """End the session, here and in every other worker, and let the response forget it."""
+        found = self._read(request)
+        if found is not None:
+            text, _, until = found
+            self._access.end_session(_name(text), until)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self._secure)
 
     def holder(self, request: Request) -> Holder | None:
         """Return whose session it is; None if there is none, or its key is not good any more."""
+        found = self._read(request)
+        if found is None:
+            return None
+        text, key_id, until = found
+        now = self._access.clock()
+        if now >= until or self._access.session_ended(_name(text)):
+            return None
+        holder = self._access.holder_of(key_id)
+        if holder is None or holder.revoked is not None:
+            return None
+        return None if holder.expires is not None and now >= holder.expires else holder
+
+    def _read(self, request: Request) -> tuple[str, str, int] | None:
+        """Return what the cookie says, the key's name and the end, if we signed it."""
         text, _, mac = request.cookies.get(COOKIE, "").rpartition(".")
         if not text or not hmac.compare_digest(mac.encode(), self._mac("session", text).encode()):
             return None
-        key_id, _, until = text.partition(".")
-        now = self._access.clock()
-        if now >= int(until):
-            return None
-        found = self._access.holder_of(key_id)
-        if found is None or found.revoked is not None:
-            return None
-        return None if found.expires is not None and now >= found.expires else found
+        key_id, until, *_ = text.split(".")
+        return text, key_id, int(until)
 
     def token(self, request: Request) -> str:
         """Return what forms of this session carry, so that no other site can send them."""
@@ -75,6 +88,10 @@ class Sessions:
     def _mac(self, purpose: str, text: str) -> str:
         message = f"{purpose}:{text}".encode()
         return hmac.new(self._secret, message, hashlib.sha256).hexdigest()
+
+
+def _name(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -24,6 +24,10 @@ from tacit.service.settings import Settings
 
 _WRITTEN_DOWN_EVERY = 2.0
 
+VISITS_RATE, VISITS_BURST = 20.0, 200
+"""How often one key, or one address without a key, may look at the budget, the metrics or the page,
+or sign in, a second: in the long run, and at once after a pause."""
+
 
 class Service:
     """An oracle and those who ask it.
@@ -45,8 +49,9 @@ class Service:
         self.plan_id: PlanId = opened.plan_id
         self.reader: PointReader = oracle.reader
         self.desk = Desk(oracle, largest_batch=settings.largest_batch)
-        buckets = Buckets(rate=settings.rate, size=settings.burst, clock=time.monotonic)
-        self.gate = Gate(access, buckets)
+        questions = Buckets(rate=settings.rate, size=settings.burst, clock=time.monotonic)
+        visits = Buckets(rate=VISITS_RATE, size=VISITS_BURST, clock=time.monotonic)
+        self.gate = Gate(access, questions=questions, visits=visits)
         self.metrics = Metrics()
         self.replies = Replies(oracle.classes_)
         self.activity = Activity(access)
