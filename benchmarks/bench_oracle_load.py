@@ -2,9 +2,12 @@
 
 Questions: what do votes, noise and bookkeeping cost over a bare durable commit? What does an answer
 cost over an HTTP request that does nothing? Does memory grow? Rates depend on the disk and on who
-else uses the machine; look at the ratios, which are medians over alternating blocks of one run.
+else uses the machine; look at the ratios, which are medians over short alternating blocks of one
+run. Each block is timed by the processor too: ``cpu_us`` is what this process itself works on a
+bare commit, a single answer and an answer in a batch, whatever it waits for. ``load_average`` says
+how busy the machine was: above its number of cores, somebody else was measured as well.
 
-    python benchmarks/bench_oracle_load.py [--postgres] [--questions 100000]
+    python benchmarks/bench_oracle_load.py [--postgres] [--questions 100000] [--name ...]
 """
 
 from __future__ import annotations
@@ -36,7 +39,8 @@ from tacit.service.access import Access
 from tacit.service.settings import Settings
 from tacit.testing.postgres import PostgresServer
 
-BLOCKS = 3
+BLOCKS = 15
+HTTP_BLOCKS = 5
 SINGLE = 150
 BATCH = 100
 CLIENTS = 32
@@ -60,9 +64,11 @@ def clear_points() -> Iterator[np.ndarray]:
         yield rng.normal(size=10) + np.r_[8.0, 8.0, np.zeros(8)]
 
 
-def rate(work: Callable[[], int]) -> float:
-    start = time.perf_counter()
-    return work() / (time.perf_counter() - start)
+def seconds(work: Callable[[], int]) -> tuple[float, float]:
+    """Return what one item of some work takes: by the clock, and of the processor."""
+    start, used = time.perf_counter(), time.process_time()
+    done = work()
+    return (time.perf_counter() - start) / done, (time.process_time() - used) / done
 
 
 # ---- in process ---------------------------------------------------------------------------------
@@ -104,24 +110,40 @@ def bare_postgres(url: str) -> Callable[[], int]:
 def in_process(oracle: PrivateOracle, bare: Callable[[], int]) -> dict[str, Any]:
     points = clear_points()
 
+    waits: list[float] = []
+
     def single() -> int:
         for _ in range(SINGLE):
-            oracle.ask(next(points)[np.newaxis])
+            point = next(points)[np.newaxis]
+            start = time.perf_counter()
+            oracle.ask(point)
+            waits.append(time.perf_counter() - start)
         return SINGLE
 
     def batches() -> int:
-        for _ in range(5):
+        for _ in range(10):
             oracle.ask(np.array([next(points) for _ in range(BATCH)]))
-        return 5 * BATCH
+        return 10 * BATCH
 
-    single(), bare(), batches()  # warm
-    runs = [{"bare": rate(bare), "single": rate(single), "batch": rate(batches)}
-            for _ in range(BLOCKS)]  # fmt: skip
+    kinds = {"bare": bare, "single": single, "batch": batches}
+    for work in kinds.values():  # warm
+        work()
+    waits.clear()
+    runs = [{name: seconds(work) for name, work in kinds.items()} for _ in range(BLOCKS)]
+    rates = [{name: 1 / found[0] for name, found in run.items()} for run in runs]
     return {
-        "per_second": {name: round(statistics.median(r[name] for r in runs)) for name in runs[0]},
-        "single_over_bare": _median(runs, "single", "bare"),
-        "batch_over_single": _median(runs, "batch", "single"),
+        "per_second": {name: round(statistics.median(r[name] for r in rates)) for name in kinds},
+        "cpu_us": {
+            name: round(1e6 * statistics.median(run[name][1] for run in runs), 1) for name in kinds
+        },
+        "single_over_bare": _median(rates, "single", "bare"),
+        "batch_over_single": _median(rates, "batch", "single"),
+        "single_ms": percentiles(waits),
     }
+
+
+def percentiles(waits: list[float]) -> dict[str, float]:
+    return {f"p{q}": round(1000 * float(np.percentile(waits, q)), 2) for q in (50, 99)}
 
 
 def _median(runs: list[dict[str, float]], above: str, below: str) -> float:
@@ -221,7 +243,7 @@ def over_http(folder: Path, ledger: str | None, key: str) -> dict[str, Any]:
     runs, waits = [], {"no_op": [], "answer": []}
     with served(folder, ledger) as port:
         load(port, [nothing] * 200), load(port, [ask() for _ in range(200)])
-        for _ in range(BLOCKS):
+        for _ in range(HTTP_BLOCKS):
             quiet, quiet_waits = load(port, [nothing] * REQUESTS)
             answered, waited = load(port, [ask() for _ in range(REQUESTS)])
             runs.append({"no_op": quiet, "answer": answered})
@@ -231,10 +253,7 @@ def over_http(folder: Path, ledger: str | None, key: str) -> dict[str, Any]:
         "connections": CLIENTS,
         "per_second": {name: round(statistics.median(r[name] for r in runs)) for name in runs[0]},
         "answer_over_no_op": _median(runs, "answer", "no_op"),
-        "ms": {
-            name: {f"p{q}": round(1000 * float(np.percentile(found, q)), 2) for q in (50, 99)}
-            for name, found in waits.items()
-        },
+        "ms": {name: percentiles(found) for name, found in waits.items()},
     }
 
 
@@ -257,8 +276,9 @@ def main() -> None:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("--postgres", action="store_true", help="measure PostgreSQL too")
     arguments.add_argument("--questions", type=int, default=100_000)
+    arguments.add_argument("--name", default="bench_oracle_load", help="of the file in results/")
     given = arguments.parse_args()
-    figures: dict[str, Any] = {}
+    figures: dict[str, Any] = {"load_average": {"before": round(os.getloadavg()[0], 1)}}
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         (folder / "sqlite").mkdir()
@@ -270,7 +290,8 @@ def main() -> None:
             figures["postgres"] = measure(
                 folder / "postgres", url, bare_postgres(url), given.questions
             )
-    write("bench_oracle_load", figures)
+    figures["load_average"]["after"] = round(os.getloadavg()[0], 1)
+    write(given.name, figures)
     print(json.dumps(figures, indent=2))
 
 
