@@ -4,7 +4,7 @@
 
 One choice for all data sets and epsilons: the best mean accuracy over all of them. Beside it, for
 each data set, the settings that were best there: an optimistic bound, since nobody could choose so
-without spending budget. Both go to ``chosen.json``; settings as published are always kept.
+without spending budget. Both go to ``chosen.json``.
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ def choose(method: Method, rows: Sequence[Row], splits: Collection[int]) -> Choi
     splits : collection of int
         Those that may be looked at.
     """
-    published = as_text(method.settings[0])
     offered = [as_text(settings) for settings in method.settings]
     seen = [row for row in rows if row.split in splits and row.settings in offered]
     names = sorted({row.data for row in seen})
     means = {
         settings: {name: _mean(seen, settings, name) for name in names} for settings in offered
     }
-    # max takes the first of equals: as published, then in the order of the list.
+    # max takes the first of equals, in the order of the list.
     overall = max(offered, key=lambda settings: np.mean(list(means[settings].values())))
     each = {name: max(offered, key=lambda s: means[s][name]) for name in names}
     return {
-        "published": json.loads(published),
         "all": json.loads(overall),
         "each": {name: json.loads(settings) for name, settings in each.items()},
         "tried": len(offered),
+        "data": names,
         "splits": sorted({row.split for row in seen}),
     }
 

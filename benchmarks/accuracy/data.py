@@ -112,7 +112,7 @@ class Split:
         self.given = Parts(take(X, private), take(X, pool), take(X, test))
         self.labels, self.truth = y[private], y[test]
         self.delta = 1 / len(private)
-        self._public: dict[tuple[float, bool], Parts] = {}
+        self._public: dict[float, Parts] = {}
 
     @property
     def n(self) -> int:
@@ -127,19 +127,12 @@ class Split:
         encoder = _encoder(self.given.pool).fit(self.given.pool)
         return self.given.map(encoder.transform)
 
-    def public(self, flatten: float = 0.125, *, idf: bool = False) -> Parts:
-        """Coordinates learnt from the pool alone, rows of mean length one, at most two.
-
-        ``idf`` first weighs the columns of any sparse matrix by how rare they are in the pool; the
-        representation itself does so where there are very many.
-        """
-        if (flatten, idf) not in self._public:
-            sparse = sp.issparse(self.given.pool)
-            narrow = sparse and self.given.pool.shape[1] <= 4096
-            given = _weighed(self.given) if sparse and (idf or not narrow) else self.given
-            represent = PoolRepresentation(scale=1.0, flatten=flatten).fit(given.pool)
-            self._public[flatten, idf] = given.map(represent.transform)
-        return self._public[flatten, idf]
+    def public(self, flatten: float) -> Parts:
+        """Coordinates learnt from the pool alone, rows of mean length one, at most two."""
+        if flatten not in self._public:
+            represent = PoolRepresentation(scale=1.0, flatten=flatten).fit(self.given.pool)
+            self._public[flatten] = self.given.map(represent.transform)
+        return self._public[flatten]
 
     def accuracy(self, predicted: Any) -> float:
         """Return the share of test points that were predicted right."""
@@ -150,14 +143,6 @@ class Split:
 def load(name: str) -> Data:
     """Return a data set, kept for the next split of it."""
     return DATA[name]()
-
-
-def _weighed(given: Parts) -> Parts:
-    """Return rows of length one, their columns weighed by the pool's inverse frequencies."""
-    n = given.pool.shape[0]
-    seen = np.asarray((given.pool != 0).sum(axis=0)).ravel()
-    weights = sp.diags(np.log((1 + n) / (1 + seen)) + 1)
-    return given.map(lambda part: unit_rows(part @ weights))
 
 
 def _encoder(frame: Any) -> Any:

@@ -110,4 +110,4 @@ def _by_features(name: str, split: Split, wanted: Wanted, task: Any) -> list[flo
 
 
 def _kind(settings: Mapping[str, Any]) -> tuple[Any, ...]:
-    return settings["features"], settings.get("flatten"), settings.get("idf")
+    return settings["features"], settings.get("flatten")

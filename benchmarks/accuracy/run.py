@@ -57,9 +57,9 @@ def settings_of(name: str, data: str, which: str) -> list[Settings]:
             f"nothing was chosen for {name}: run it with --settings every on development splits, "
             "then python -m benchmarks.accuracy.choose"
         )
-    choice = found[name]
-    each = [choice["each"][data]] if data in choice["each"] else []
-    return [choice["published"], choice["all"], *each]
+    first = [method.settings[0]] if method.first else []
+    each = [found[name]["each"][data]] if data in found[name]["each"] else []
+    return [*first, found[name]["all"], *each]
 
 
 def _task(name: str, data: str, seed: int, missing: Sequence[Key]) -> list[Row]:

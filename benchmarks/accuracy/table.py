@@ -33,8 +33,10 @@ def lines(name: str, data: str, choices: Mapping[str, Choice]) -> list[Line]:
     """Return a method's lines: what was chosen for all data sets, and what else may interest."""
     choice = choices.get(name)
     if choice is None:
-        return [(name, as_text(METHODS[name].settings[0]), "")]
-    wanted = {"": choice["all"], ", as published": choice["published"]}
+        return [(name, as_text(METHODS[name].settings[0]), "")]  # nothing to choose from
+    method, wanted = METHODS[name], {"": choice["all"]}
+    if method.first:
+        wanted[f", {method.first}"] = method.settings[0]
     if data in choice["each"]:
         wanted[", chosen on this set"] = choice["each"][data]
     found: dict[str, str] = {}

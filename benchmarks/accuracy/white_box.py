@@ -110,7 +110,7 @@ def features(split: Split, settings: Mapping[str, Any]) -> Parts:
     if settings["features"] == "raw":
         parts = split.numbers.map(unit_rows)
     else:
-        parts = split.public(settings["flatten"], idf=settings["idf"])
+        parts = split.public(settings["flatten"])
     return parts.map(lambda part: with_constant(part, CONSTANT))
 
 
