@@ -6,7 +6,6 @@ of their own, these are the first. A method of ours has the defaults of the prod
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -14,8 +13,6 @@ from typing import Any
 
 from benchmarks.accuracy import library_peers, pate_peers, routes, white_box
 from benchmarks.accuracy.data import Split
-
-from tacit import PATEClassifier
 
 TRIED = 8
 Settings = Mapping[str, Any]
@@ -148,12 +145,7 @@ METHODS: dict[str, Method] = {
         library_peers.opacus,
     ),
     "tacit": _ours("tacit, one round (default)"),
-    "tacit-boosting": _ours("tacit, boosting teachers", ("adult",), learner="boosting"),
+    "tacit-boosting": _ours("tacit, one round, boosting teachers", ("adult",), learner="boosting"),
+    "tacit-rounds": _ours("tacit, rounds, any learner", rounds="auto"),
+    "tacit-built-in": _ours("tacit, rounds, built-in teachers", learner="logistic"),
 }
-
-# Routes that need `rounds`; they join the table as soon as the product has them.
-if "rounds" in inspect.signature(PATEClassifier).parameters:
-    METHODS["tacit-rounds"] = _ours("tacit, rounds, any learner", rounds="auto")
-    METHODS["tacit-built-in"] = _ours(
-        "tacit, rounds, built-in teachers", learner="logistic", rounds="auto"
-    )
