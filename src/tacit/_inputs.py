@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,18 @@ from tacit.datasets.form import Kind
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import ClassList
+
+
+@dataclass(frozen=True)
+class Voters:
+    """Teachers that are there before a fit: one per shard in files, or those who voted elsewhere.
+
+    ``unit`` is what the guarantee is about, ``told`` what it assumes. Public.
+    """
+
+    n_teachers: int
+    unit: str
+    told: str
 
 
 def private_labels(y: Any, n_records: int) -> NDArray[Any]:
@@ -129,7 +142,7 @@ def refuse_infinite(points: Any) -> None:
         )
 
 
-def class_list(classes: Any, y: NDArray[Any]) -> NDArray[Any]:
+def class_list(classes: Any, y: Any) -> NDArray[Any]:
     """Return the sorted list of classes: the caller's, or from the labels when that was asked."""
     if classes is None:
         raise InvalidArgument(

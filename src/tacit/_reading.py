@@ -15,6 +15,7 @@ from sklearn.utils.validation import validate_data
 
 from tacit import _validate
 from tacit._inputs import (
+    Voters,
     check_columns,
     check_same_kind,
     class_list,
@@ -27,7 +28,9 @@ from tacit._inputs import (
 from tacit.datasets.form import Kind, PointForm
 from tacit.datasets.records import PublicPool, n_rows, take
 from tacit.errors import InvalidArgument
+from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Neighbouring
+from tacit.shards import ShardFolder
 from tacit.theory.rules import pool_part
 
 
@@ -35,14 +38,37 @@ from tacit.theory.rules import pool_part
 class Inputs:
     """Records, labels, identifiers and pool, all in the form of the public points. Private.
 
-    ``rows`` says which records the pool was made of; None when it was given.
+    ``rows`` says which records the pool was made of, or which points of it were voted on
+    elsewhere; None when the pool was given, and is asked about. Records, labels and identifiers
+    are None where ``shards`` hold them, or ``votes`` were counted already.
     """
 
     X: Any
-    y: NDArray[Any]
+    y: NDArray[Any] | None
     people: list[bytes] | None
     pool: PublicPool
     rows: NDArray[Any] | None
+    shards: ShardFolder | None = None
+    votes: VoteCounts | None = None
+
+    @property
+    def n_records(self) -> int | None:
+        """How many records there are, where this process holds them."""
+        return None if self.X is None else n_rows(self.X)
+
+    @property
+    def voters(self) -> Voters | None:
+        """Teachers that are there already, if any."""
+        if self.shards is not None:
+            told = "All records of a person are in one shard, and the key of the shards is secret."
+            return Voters(self.shards.n_shards, "person", told)
+        if self.votes is not None:
+            told = (
+                "Votes were counted elsewhere: whoever counted them answers for it that a record "
+                "reached one teacher, who voted once on every question."
+            )
+            return Voters(self.votes.n_teachers, "record", told)
+        return None
 
     def __repr__(self) -> str:
         return "Inputs(<private>)"

@@ -14,7 +14,7 @@ from sklearn.linear_model._base import LinearClassifierMixin
 from sklearn.pipeline import Pipeline
 
 from tacit import _validate
-from tacit._inputs import numbered
+from tacit._inputs import Voters, numbered
 from tacit._represented import represented
 from tacit._settings import CONFIDENT_SHARE, own_mechanism, refuse_class, relation_of
 from tacit.datasets.records import PublicPool
@@ -85,21 +85,24 @@ class Resolved:
 def resolve(
     settings: Any,
     pool: PublicPool,
-    n_records: int,
+    n_records: int | None,
     names: list[bytes] | None,
     budget: Budget,
     n_classes: int,
     noise: NoiseSource,
     *,
     own_features: bool = False,
+    voters: Voters | None = None,
 ) -> tuple[Resolved, Sharding]:
     """Return what is in force. Sees sizes, the pool and the budget; no label, no private value.
 
-    ``own_features`` says that the pool is made of the records' own features.
+    ``own_features`` says that the pool is made of the records' own features, ``voters`` which
+    teachers there are already; the number of records and ``names`` are not known then.
     """
     _validate.one_of(("unlabelled", "random"), refusals=settings.refusals)
-    neighbouring, n_units, sharding = protected(settings, n_records, names, noise)
-    n_teachers = _teachers(settings.n_teachers, n_units, budget)
+    neighbouring, n_units, sharding = protected(settings, n_records, names, noise, voters)
+    wanted = settings.n_teachers if voters is None else voters.n_teachers
+    n_teachers = _teachers(wanted, n_units, budget)
     _check_rule(settings)
     output = _output(settings)
     representation, spoken = _representation(settings, pool)
@@ -112,6 +115,9 @@ def resolve(
     mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
     _refuse_silent(mechanism, n_teachers)
     unit = "record" if names is None else "person"
+    told = assumptions_of(settings, neighbouring, unit, representation, own_features)
+    if voters is not None:
+        unit, told = voters.unit, (*told, voters.told)
     resolved = Resolved(
         learner=settings.learner,
         n_teachers=n_teachers,
@@ -124,7 +130,7 @@ def resolve(
         points=points,
         names=asked,
         unit=unit,
-        assumptions=assumptions_of(settings, neighbouring, unit, representation, own_features),
+        assumptions=told,
         chosen={
             "n_teachers": n_teachers,
             "n_queries": n_questions,
@@ -144,15 +150,21 @@ def resolve(
 
 
 def protected(
-    settings: Any, n_records: int, names: list[bytes] | None, noise: NoiseSource
+    settings: Any,
+    n_records: int | None,
+    names: list[bytes] | None,
+    noise: NoiseSource,
+    voters: Voters | None = None,
 ) -> tuple[Neighbouring, int | None, Sharding]:
     """Return the relation, the number of records or people where it is public, and who is where."""
     neighbouring = relation_of(
         settings.protect,
         settings.neighbouring,
-        grouped=names is not None,
-        n_teachers=settings.n_teachers,
+        grouped=names is not None or voters is not None,
+        n_teachers=settings.n_teachers if voters is None else voters.n_teachers,
     )
+    if voters is not None:
+        return neighbouring, None, Sharding(None, None)
     hashed = neighbouring is Neighbouring.ADD_REMOVE
     people = names if names is None or hashed else numbered(names)
     # Which numbers are public: of people when they are grouped, of records when they are not.

@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,21 +20,25 @@ from tacit import __version__, _validate
 from tacit._asking import Asking
 from tacit._corrected import corrections_released, corrections_statement, with_bar
 from tacit._correcting import Correcting, corrects, resolve_rounds
+from tacit._given import read_given
 from tacit._inputs import generator, workers
-from tacit._reading import Inputs, checked_points, read_records
+from tacit._reading import Inputs, checked_points
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, Sharding, resolve
 from tacit._run_place import RunPlace
 from tacit.correcting.rounds import Corrected
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError
+from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
+from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import (
     OpenPool,
     PrivateRecords,
     Released,
     ReleasedCorrections,
     ReleasedVotes,
+    ShardedRecords,
     Terms,
     ask_teachers,
     correct_student,
@@ -56,6 +61,7 @@ from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.labels import ClassList
 from tacit.teachers.learner import check_learner
 from tacit.teachers.memory import estimate_memory
+from tacit.teachers.on_shards import ShardForm
 
 
 def _student_has(name: str) -> Any:
@@ -219,15 +225,19 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     # ---- fit ------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, X_public: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, X_public: Any = None, groups: Any = None) -> Self:
         """Train teachers, release their votes, train the student.
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame or list of texts
-            Private records.
+        X : array, sparse matrix, data frame, list of texts, ShardFolder or VotesElsewhere
+            Private records. Those of ``tacit.shards.open_shards`` stay in their files: workers
+            read them, there is one teacher per shard, and ``neighbouring`` must be "add-remove".
+            Or what teachers voted elsewhere (``tacit.labeling.read_counts``): no ``learner`` is
+            needed then.
         y : array of labels
-            Private. A label that is not in ``classes`` is ignored.
+            Private. A label that is not in ``classes`` is ignored. Left out with shards, which
+            hold labels, and with votes.
         X_public : the same kind as X, or PublicPool
             Public points. Wrap them in ``PublicPool`` when there are as many as records.
         groups : array, optional
@@ -242,30 +252,37 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget = Budget(self.epsilon, self.delta)
         if budget.delta == 0:
             raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
-        if self.learner is None:
+        if self.learner is None and not isinstance(X, VotesElsewhere):
             raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
         rng = generator(self.random_state)
         with _kept_unless_fitted(self):
             self.__dict__.pop("_asking", None)
-            inputs = read_records(self, X, y, X_public, groups, rng)
+            inputs = read_given(self, X, y, X_public, groups, rng)
             noise = self._noise()
             if corrects(self):
+                if inputs.voters is not None:
+                    raise InvalidArgument(
+                        "`rounds` needs the records themselves: leave it out, with the learner "
+                        '"logistic", for shards in files and votes counted elsewhere.'
+                    )
                 self._correct(inputs, budget, noise, rng)
                 return self
             how, sharding = resolve(
                 self,
                 inputs.pool,
-                n_rows(inputs.X),
+                inputs.n_records,
                 inputs.people,
                 budget,
                 len(self.classes_),
                 noise,
-                own_features=inputs.rows is not None,
+                own_features=inputs.voters is None and inputs.rows is not None,
+                voters=inputs.voters,
             )
             self._warn(how)
             self.representation_, self._represented = how.representation, self._chose_one()
             seen = how.points.points if self._represented else inputs.pool.points
-            check_learner(how.learner, how.points.points, self.classes_)
+            if inputs.votes is None:
+                check_learner(how.learner, how.points.points, self.classes_)
             check_student(self.student, seen, len(self.classes_))
             self._tell_memory(how)
             opened = self._ask_teachers(inputs, how, sharding, budget, noise, rng)
@@ -301,13 +318,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             asked = distinct_points(how.names)
         place = self._place(noise)
         return ask_teachers(
-            self._records(
-                inputs.X,
-                inputs.y,
-                how.representation,
-                how.points.points,
-                place.settled(sharding),
-            ),
+            self._voters(inputs, how, place.settled(sharding)),
             how.points,
             asked,
             how.names,
@@ -523,6 +534,18 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "fitting again: set_params(ledger=...)."
             )
         return open_ledger(self.ledger)
+
+    def _voters(
+        self, inputs: Inputs, how: Resolved, sharding: Sharding
+    ) -> PrivateRecords | ShardedRecords | VoteCounts:
+        """Return who votes: teachers of records here or in files, or those who voted elsewhere."""
+        if inputs.votes is not None:
+            return inputs.votes
+        found = how.representation
+        if inputs.shards is not None:
+            then = None if found is None else partial(represented, found)
+            return ShardedRecords(inputs.shards, ShardForm(self.form_, then))
+        return self._records(inputs.X, inputs.y, found, how.points.points, sharding)
 
     def _records(
         self, X: Any, y: Any, representation: Any, like: Any, sharding: Sharding

@@ -35,10 +35,12 @@ from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource
 from tacit.report import PrivacyStatement
+from tacit.shards import ShardFolder
 from tacit.students.active.base import Strategy
 from tacit.students.active.rounds import NOTHING, Asked, ask_in_rounds
 from tacit.students.passive import known_variance, released_labels
 from tacit.teachers.kept import KeptVotes
+from tacit.teachers.on_shards import count_on_shards
 from tacit.teachers.partition import (
     IndexArray,
     equal_split,
@@ -65,6 +67,20 @@ class PrivateRecords:
 
     def __repr__(self) -> str:
         return "PrivateRecords(<private>)"
+
+
+@dataclass(frozen=True)
+class ShardedRecords:
+    """Labelled records in files, one per shard, that workers read where they are. Private.
+
+    ``conform`` makes records as they are read into points of the pool.
+    """
+
+    shards: ShardFolder
+    conform: Callable[[Any], Any]
+
+    def __repr__(self) -> str:
+        return "ShardedRecords(<private>)"
 
 
 @dataclass(frozen=True)
@@ -206,7 +222,7 @@ def votes_released(
 
 
 def ask_teachers(
-    records: PrivateRecords,
+    records: PrivateRecords | ShardedRecords | VoteCounts,
     pool: PublicPool,
     asked: IndexArray,
     names: Sequence[bytes],
@@ -226,6 +242,8 @@ def ask_teachers(
 
     Parameters
     ----------
+    records : PrivateRecords, ShardedRecords or VoteCounts
+        Records in memory, in files, or what teachers elsewhere voted on every point of the pool.
     asked : array of positions
         Which points of the pool may be asked about: all different.
     names : sequence of bytes
@@ -244,19 +262,21 @@ def ask_teachers(
     interrupted has cost nothing. Nothing is released here.
     """
     terms.check(n_questions, n_teachers)
-    shards = split(records, n_teachers, neighbouring, rng)
-    votes = train_and_count(
-        learner,
-        records.X,
-        records.y,
-        shards,
-        take(pool.points, asked),
-        classes=classes,
-        seed=int(rng.integers(2**31)),
-        n_jobs=n_jobs,
-        progress=progress,
-        kept=kept,
-    )
+    if isinstance(records, VoteCounts):
+        votes = records[asked]
+    else:
+        votes = _counted(
+            records,
+            n_teachers,
+            neighbouring,
+            rng,
+            learner=learner,
+            questions=take(pool.points, asked),
+            classes=classes,
+            n_jobs=n_jobs,
+            progress=progress,
+            kept=kept,
+        )
     return OpenPool(asked, terms.open(votes, [names[place] for place in asked], n_questions))
 
 
@@ -318,6 +338,23 @@ def correct_student(
         rng,
         after_round=after_round,
     )
+
+
+def _counted(
+    records: PrivateRecords | ShardedRecords,
+    n_teachers: int,
+    neighbouring: Neighbouring,
+    rng: np.random.Generator,
+    **how: Any,
+) -> VoteCounts:
+    """Train a teacher per shard, in memory or where the files are, and count their votes."""
+    if isinstance(records, ShardedRecords):
+        votes_moved(records.shards.sharding.partition, neighbouring)
+        seed = int(rng.integers(2**31))
+        return count_on_shards(source=records.shards, conform=records.conform, seed=seed, **how)
+    shards = split(records, n_teachers, neighbouring, rng)
+    seed = int(rng.integers(2**31))
+    return train_and_count(X=records.X, y=records.y, shards=shards, seed=seed, **how)
 
 
 def release_all(pool: OpenPool) -> Released:

@@ -109,7 +109,7 @@ def test_other_forms_are_refused(tmp_path: Path, changed: dict[str, Any], told: 
 def test_questions_outside_the_pool_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="which has 5: they name row 6"):
         read(written(tmp_path, "csv", row=[1, 2, 6])).rows_in(POOL)
-    votes = VotesElsewhere(VoteCounts(COUNTS, TEACHERS), questions=[b"a", b"b", b"c"])
+    votes = VotesElsewhere(VoteCounts(COUNTS, TEACHERS), CLASSES, questions=[b"a", b"b", b"c"])
     with pytest.raises(InvalidArgument, match="3 of 3 questions"):
         votes.rows_in(POOL)
 

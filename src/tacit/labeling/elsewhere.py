@@ -45,6 +45,8 @@ class VotesElsewhere:
     ----------
     counts : VoteCounts
         One row per question. Private.
+    classes : sequence of labels
+        What the columns of the counts stand for. Public.
     rows : array of int, optional
         Rows of the pool, counted from 0. Public.
     questions : sequence of bytes, optional
@@ -52,7 +54,8 @@ class VotesElsewhere:
 
     Examples
     --------
-    >>> votes = VotesElsewhere(VoteCounts([[3, 7], [9, 1]], n_teachers=10), rows=[0, 4])
+    >>> counts = VoteCounts([[3, 7], [9, 1]], n_teachers=10)
+    >>> votes = VotesElsewhere(counts, classes=["no", "yes"], rows=[0, 4])
     >>> votes
     VotesElsewhere(n_questions=2, n_teachers=10, counts=<private>)
     >>> votes.rows_in([[0.0], [1.0], [2.0], [3.0], [4.0]])
@@ -60,11 +63,17 @@ class VotesElsewhere:
     """
 
     counts: VoteCounts
+    classes: Sequence[Any]
     rows: NDArray[np.intp] | Sequence[int] | None = None
     questions: Sequence[bytes] | None = None
 
     def __post_init__(self) -> None:
         _validate.instance(VoteCounts, counts=self.counts)
+        if len(ClassList(self.classes)) != self.counts.n_classes:
+            raise InvalidArgument(
+                f"`classes` must name the {self.counts.n_classes} columns of the counts, "
+                f"got {len(self.classes)}."
+            )
         if (self.rows is None) == (self.questions is None):
             raise InvalidArgument("`rows` or `questions` must be given, and not both.")
         named: list[Any] = list(self.questions or ()) if self.rows is None else list(self.rows)
@@ -75,6 +84,16 @@ class VotesElsewhere:
             )
         if len(set(named)) < len(named):
             raise InvalidArgument("`rows` or `questions` must all be different.")
+
+    def counts_of(self, classes: Sequence[Any]) -> VoteCounts:
+        """Return the counts with the same classes in another order. Private."""
+        order = ClassList(self.classes).positions(np.asarray(classes))
+        if sorted(order.tolist()) != list(range(self.counts.n_classes)):
+            raise InvalidArgument(
+                f"`classes` must be those of the votes, {list(self.classes)!r}, got "
+                f"{list(classes)!r}."
+            )
+        return VoteCounts(self.counts.private_array()[:, order], self.counts.n_teachers)
 
     def rows_in(self, points: Any) -> NDArray[np.intp]:
         """Return the row of every question in a pool, counted from 0."""
@@ -149,7 +168,8 @@ def read_counts(
     counts = _whole(_counts(columns, public, place))
     if absent == "first":
         counts = _completed(counts, total)
-    return VotesElsewhere(VoteCounts(counts, total), **_asked(columns, place))
+    labels = public.labels.tolist()
+    return VotesElsewhere(VoteCounts(counts, total), labels, **_asked(columns, place))
 
 
 def _of_table(path: Path, reading: Reading) -> Mapping[str, Sequence[Any]]:
