@@ -36,6 +36,21 @@ class Voters:
     unit: str
     told: str
 
+    @classmethod
+    def of_shards(cls, n_shards: int) -> Voters:
+        """Return the teachers of shards in files."""
+        told = "All records of a person are in one shard, and the key of the shards is secret."
+        return cls(n_shards, "person", told)
+
+    @classmethod
+    def elsewhere(cls, n_teachers: int) -> Voters:
+        """Return teachers whose votes were counted elsewhere."""
+        told = (
+            "Votes were counted elsewhere: whoever counted them answers for it that a record "
+            "reached one teacher, who voted once on every question."
+        )
+        return cls(n_teachers, "record", told)
+
 
 def private_labels(y: Any, n_records: int) -> NDArray[Any]:
     """Return private labels as an array with one entry per record."""

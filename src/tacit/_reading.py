@@ -60,14 +60,9 @@ class Inputs:
     def voters(self) -> Voters | None:
         """Teachers that are there already, if any."""
         if self.shards is not None:
-            told = "All records of a person are in one shard, and the key of the shards is secret."
-            return Voters(self.shards.n_shards, "person", told)
+            return Voters.of_shards(self.shards.n_shards)
         if self.votes is not None:
-            told = (
-                "Votes were counted elsewhere: whoever counted them answers for it that a record "
-                "reached one teacher, who voted once on every question."
-            )
-            return Voters(self.votes.n_teachers, "record", told)
+            return Voters.elsewhere(self.votes.n_teachers)
         return None
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ def test_a_line_of_200_megabytes(desk) -> None:
 def test_files_that_are_not_there(desk) -> None:
     check(desk, desk.fit(private=desk.folder / "none.csv"), "does not exist")
     check(desk, desk.fit(public=desk.folder / "none.csv"), "does not exist")
-    check(desk, desk.fit(private=desk.folder), "not a plain file")
+    check(desk, desk.fit(private=desk.folder / ".tacit"), "holds no finished shards")
     check(desk, desk.fit(out=desk.folder / "none" / "model.tacit"), "no folder")
     check(desk, desk.fit(out=desk.folder), "not a plain file")
     check(desk, desk.fit(project=desk.folder / "none"), "is not a tacit project")

@@ -43,8 +43,10 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     """Learn from PRIVATE records and write a public model.
 
     PRIVATE is a CSV, Parquet or LIBSVM file; columns are matched by name to those of the pool
-    (--public). A learner is trained on each of many disjoint shards, their votes on public points
-    are released with noise, and a student learns from what was released.
+    (--public). Or it is a folder of shards (tacit shard), read one at a time by whoever trains
+    their teachers; it needs --neighbouring add-remove. A learner is trained on each of many
+    disjoint shards, their votes on public points are released with noise, and a student learns
+    from what was released.
 
     What it costs is said first and comes out of the budget of --dataset. Stopped on the way, the
     same command goes on where it was, at no further cost.
@@ -72,7 +74,7 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     asked = Asked(**options)
     check_outputs(
         {"--out": out, "--report": report, "--labels": labels},
-        [asked.private, asked.public, asked.check],
+        [asked.private, asked.public, asked.check, asked.counts],
         asked.project,
     )
     command = spoken(click.get_current_context())

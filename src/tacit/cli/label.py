@@ -31,6 +31,9 @@ def label(out: Path, **options: Any) -> None:
     The report with the privacy statement is written beside it, as OUT.report.json. By default
     every point of the pool is asked about; fewer questions have less noise each.
 
+    With --counts there are no records: teachers elsewhere voted already, a federation of hospitals
+    for example, and the file has one row per question with the number of votes for every class.
+
     \b
     Example:
       tacit label patients.csv --public pool.csv --label ill --classes no,yes
@@ -49,7 +52,7 @@ def label(out: Path, **options: Any) -> None:
     beside = out.with_name(out.name + ".report.json")
     check_outputs(
         {"--out": out, "the report beside --out": beside},
-        [asked.private, asked.public],
+        [asked.private, asked.public, asked.counts],
         asked.project,
     )
 

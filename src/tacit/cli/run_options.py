@@ -48,6 +48,8 @@ class Asked:
     yes: bool
     as_json: bool
     quiet: bool
+    counts: Path | None = None
+    absent: str = "refuse"
     query: str = "none"
     n_rounds: int = 15
     release: str = "label"
@@ -71,6 +73,11 @@ _OPTIONS = [
     click.option("--epsilon", type=float, required=True, help="What this run may cost."),
     click.option("--delta", type=float, required=True,
                  help="Keep it far below one over the number of records."),
+    click.option("--counts", type=_FILE, help="Votes that were counted elsewhere, in the place of "
+                 "PRIVATE; needs --n-teachers."),
+    click.option("--absent", type=click.Choice(["refuse", "first"]), default="refuse",
+                 show_default=True, help="With --counts: what a missing vote is, an error or one "
+                 "for the first class."),
     click.option("--label", help="Column of the labels (not for LIBSVM)."),
     click.option("--classes", type=Names(), required=True,
                  help="All possible labels. Must be public; other labels are ignored."),

@@ -15,6 +15,7 @@ from tacit import __version__
 from tacit._resolve import resolve
 from tacit.cli.amounts import left, promised, words
 from tacit.cli.endings import told_in_one_line
+from tacit.cli.private_source import PrivateSource, private_source
 from tacit.cli.run_options import Asked
 from tacit.datasets.form import PointForm
 from tacit.datasets.records import PublicPool, n_rows
@@ -24,8 +25,8 @@ from tacit.privacy.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
 from tacit.report import RunReport
-from tacit.tables import Pool, PrivateTable, Reading, read_labelled, read_pool, read_private
-from tacit.tables.layout import Columns, word
+from tacit.tables import Pool, Reading, read_labelled
+from tacit.tables.layout import word
 from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
 
@@ -41,52 +42,32 @@ def run(kind: str, asked: Asked, write: Results) -> None:
     project = Project(asked.project)
     reading = Reading(asked.format, asked.encoding, asked.delimiter, asked.columns)
     account = project.account(asked.dataset)
-    pool = _pool(asked, reading)
+    source = private_source(asked)
+    pool = source.pool(asked, reading)
     clf = _classifier(asked, pool, project)
     if asked.dry_run:
-        _price(asked, clf, pool, budget, account)
+        _price(asked, clf, source, pool, budget, account)
         return
     if asked.n is not None:
         raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
-    if asked.private is None:
-        raise InvalidArgument("PRIVATE is missing: the file with the private records.")
-    with opened(asked.private):
-        pass  # whether it is there is public, and is said before anybody is asked to spend
+    source.check()  # whether it is there is public, and is said before anybody is asked to spend
     known = None
     if asked.check is not None:
-        known = read_labelled(asked.check, pool.layout, reading, label=asked.label)
-    settings = _settings(kind, asked, pool)
+        known = read_labelled(asked.check, pool.layout, reading, label=source.label(asked))
+    settings = _settings(kind, asked, source, pool)
     with told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
         try:
             paid = _confirm(asked, project, budget, account, folder)
-            table = read_private(
-                asked.private, pool.layout, reading, label=asked.label, group=asked.group
-            )
+            records = source.read(asked, pool, reading)
         except BaseException:
             if not folder.resumed:
                 folder.discard()
             raise
         with _told_how_to_start_over(paid):
-            _fit(clf.on(folder), table, pool)
+            _fit(clf.on(folder), records, pool)
         report = clf.report() if known is None else clf.report(*known)
         write(clf, report, project.account(asked.dataset), folder.resumed)
         folder.discard()
-
-
-def _pool(asked: Asked, reading: Reading) -> Pool:
-    out = [name for name in (*asked.drop, asked.group) if name is not None]
-    pool = read_pool(
-        asked.public, reading, label=asked.label, leave_out=out, categories=asked.category
-    )
-    unknown = sorted({one for one in pool.labels or () if one is not None} - set(asked.classes))
-    if unknown:
-        raise InvalidArgument(
-            f"The pool {str(asked.public)!r} has the label {unknown[0]!r}, which is not in "
-            f"--classes {','.join(asked.classes)}."
-        )
-    if isinstance(pool.layout, Columns) and asked.label is None:
-        raise InvalidArgument("--label must name the column of the labels.")
-    return pool
 
 
 def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
@@ -115,24 +96,33 @@ def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier
     )
 
 
-def _settings(kind: str, asked: Asked, pool: Pool) -> dict[str, Any]:
+def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:
     """Return what makes two runs the same run; all of it is public."""
     left_out = ("private", "project", "public", "jobs", "dry_run", "n", "fresh", "yes", "as_json",
-                "quiet", "check")  # fmt: skip
+                "quiet", "check", "counts")  # fmt: skip
     told = {name: value for name, value in vars(asked).items() if name not in left_out}
     with opened(asked.public) as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    return {**told, "kind": kind, "pool": digest, "layout": repr(pool.layout), "v": __version__}
+    what = {"kind": kind, "pool": digest, "layout": repr(pool.layout), "v": __version__}
+    return {**told, **what, **source.identity()}
 
 
 # ---- what it costs -------------------------------------------------------------------------------
 
 
-def _price(asked: Asked, clf: Any, pool: Pool, budget: Budget, account: Account) -> None:
-    if asked.n is None:
+def _price(
+    asked: Asked,
+    clf: Any,
+    source: PrivateSource,
+    pool: Pool,
+    budget: Budget,
+    account: Account,
+) -> None:
+    voters = source.voters(asked)
+    if asked.n is None and voters is None:
         raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
     form = PointForm(pool.points)
-    names = None if asked.group is None else [b"%d" % one for one in range(asked.n)]
+    names = None if asked.group is None else [b"%d" % one for one in range(asked.n or 0)]
     how, _ = resolve(
         clf,
         PublicPool(form.conform(pool.points)),
@@ -141,6 +131,7 @@ def _price(asked: Asked, clf: Any, pool: Pool, budget: Budget, account: Account)
         budget,
         len(set(asked.classes)),
         SecureNoise(),
+        voters=voters,
     )
     plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
     clf.ledger.check_plan(plan)
@@ -213,10 +204,10 @@ def _refuse_too_much(asked: Asked, budget: Budget, account: Account) -> None:
 # ---- the private part ----------------------------------------------------------------------------
 
 
-def _fit(clf: ProjectClassifier, table: PrivateTable, pool: Pool) -> None:
+def _fit(clf: ProjectClassifier, records: dict[str, Any], pool: Pool) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        clf.fit(table.X, table.y, X_public=PublicPool(pool.points), groups=table.groups)
+        clf.fit(X_public=PublicPool(pool.points), **records)
     # tacit's own warnings are about public things; others may be about anything.
     for text in dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning):
         click.echo(f"Note: {text}", err=True)
