@@ -163,7 +163,12 @@ def test_the_tight_threshold_is_far_below_the_papers() -> None:
             "questions",
         ),
         (lambda: calibrate.laplace_scale(Budget(1.0), answers=-1), "answers"),
-        (lambda: calibrate.vector_sigma(Budget(1.0, 1e-5), releases=1, sensitivity=0, dimension=1), "sensit"),
+        (
+            lambda: calibrate.vector_sigma(
+                Budget(1.0, 1e-5), releases=1, sensitivity=0, dimension=1
+            ),
+            "sensit",
+        ),
         (
             lambda: calibrate.confident_sigmas(
                 Budget(1.0, 1e-5), questions=5, answers=5, ratio=math.nan

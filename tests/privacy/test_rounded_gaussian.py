@@ -53,9 +53,7 @@ def _epsilon(loss: GaussianPrivacyLoss, delta: float) -> float:
     low, high = 0.0, 100.0
     while high - low > 1e-9:
         middle = (low + high) / 2
-        low, high = (
-            (middle, high) if loss.get_delta_for_epsilon(middle) > delta else (low, middle)
-        )
+        low, high = (middle, high) if loss.get_delta_for_epsilon(middle) > delta else (low, middle)
     assert DifferentialPrivacyParameters(high, delta)
     return high
 

@@ -149,7 +149,7 @@ class _Anchored:
     def fit(self, ready: Recipe, seed: int, shard: tuple[Any, NDArray[np.int64]] | None) -> Any:
         """Return a fitted copy of the learner, with a shard's records of weight one or without."""
         rows, labels, weights = self._points, self._labels, self._weights
-        if shard is not None and len(shard[1]):
+        if shard is not None:
             rows = _stack(rows, shard[0])
             labels = np.concatenate([labels, shard[1]])
             weights = np.concatenate([weights, np.ones(len(shard[1]))])
@@ -181,7 +181,7 @@ class _Correct:
         try:
             labels = np.asarray(labels)
             known = np.flatnonzero(labels != UNKNOWN)
-            own = (take(row_access(X), known), labels[known])
+            own = (take(row_access(X), known), labels[known]) if len(known) else None
             model = self._anchored.fit(self._recipe, shard_seed(self._seed, number), own)
             scores = class_scores(model, self._points, contrasts + 1)
             with np.errstate(all="ignore"):

@@ -120,6 +120,7 @@ def correct_in_rounds(
         radius, kept = _radius(expected, schedule.clip)
         answer = release(number, _scaled(teachers, metric, radius))
         moved = radius * np.array(answer.share).reshape(weights.shape)
+        # A teacher's shard is a small part of what it is fitted on: the rest is the student.
         size = teachers.shard_size
         step = schedule.gain(number) * (PRIOR_WEIGHT + size) / size / kept
         weights = weights + step * (metric.whiten @ moved)
