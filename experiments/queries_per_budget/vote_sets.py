@@ -36,7 +36,7 @@ SHARD_SIZES: dict[str, Callable[[int], int]] = {
 }
 """How many teachers: about 100 records each ([LZCW21]), the classifier's rule, ten records each."""
 
-MOST_QUESTIONS = 5000
+MOST_QUESTIONS = 2000
 """Of the points of a split that are not private, so many are asked about at most."""
 
 IntArray = NDArray[np.int64]
