@@ -313,7 +313,7 @@ def main() -> None:
         {
             "epsilon": EPSILON,
             "delta": BUDGET.delta,
-            "seeds": f"default_rng([run, 4, distance]) and ([run, 5]), {RUNS} and {FILE_RUNS} runs; "
+            "seeds": f"default_rng([run, 4, distance]) ({RUNS} runs) and ([run, 5]) ({FILE_RUNS}); "
             "noise from seed 0",
             "generated": curves,
             "crossovers": crossed,

@@ -211,7 +211,7 @@ def main() -> None:
         {
             "for information": "a vote-dependent epsilon is private and no guarantee to plan with",
             "vote-dependent epsilon": EPSILON,
-            "seeds": "orders default_rng([seed, 3]); splits and repeats as in labels.py; noise from seed 0",
+            "seeds": "orders, splits and repeats as in labels.py; noise from seed 0",
             "sets": found,
         },
     )
