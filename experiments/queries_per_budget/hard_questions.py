@@ -11,11 +11,12 @@ refusals that refuses the hard questions alone answers T/alpha. Measured at epsi
 3. The published votes: hard is a distance of at most w. Hard questions are thinned to a share
    alpha; questions are drawn with replacement. T = 1, 200 runs each.
 
-    python experiments/queries_per_budget/hard_questions.py
+    python experiments/queries_per_budget/hard_questions.py            # all three
+    python experiments/queries_per_budget/hard_questions.py thinned    # one of them
 
 Look for: lines that follow T/alpha only where the easy distance exceeds w by several times the
-noise; then flat ones. Writes ``results/queries_per_budget_hard.json`` and plots in
-``docs/images/``. About ten minutes.
+noise; then flat ones. Writes ``results/queries_per_budget_{generated,crossovers,thinned}.json`` and
+a plot of each in ``docs/images/``. A few minutes.
 """
 
 from __future__ import annotations
@@ -23,19 +24,21 @@ from __future__ import annotations
 import argparse
 import math
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from compared import GAUSSIAN, GAUSSIAN_LABEL, STABLE, Terms, Way, chance_right
+from compared import GAUSSIAN, GAUSSIAN_LABEL, STABLE, Terms, chance_right
 from labels import answers_of, estimate
 from vote_sets import DELTAS, EPSILON, VoteSet, published, two_kinds
 
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.privacy.budget import Budget
+from tacit.privacy.calibrate import Calibration, gaussian_answers
 from tacit.privacy.noise import NoiseSource
 from tacit.testing import SeededNoise
-from tacit.theory.noise_tails import laplace_at_least
+from tacit.theory.noise_tails import gaussian_at_least, laplace_at_least
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "agnostic_routes"))
@@ -46,8 +49,8 @@ BUDGET = Budget(EPSILON, 1e-5)
 ALPHAS = tuple(round(10 ** (-step / 2), 6) for step in range(1, 8))  # 0.316 to 0.000316
 CUTOFF = 10
 MULTIPLES = (0.75, 1.0, 1.25, 1.5, 2.0)
-DISTANCES = tuple(50 * 2**step for step in range(9))  # 50 to 12,800
-CUTOFFS = tuple(sorted({round(10 ** (step / 10)) for step in range(38)}))  # 1 to 5,012
+DISTANCES = tuple(50 * 2**step for step in range(8))  # 50 to 6,400
+CUTOFFS = tuple(sorted({round(10 ** (step / 10)) for step in range(31)}))  # 1 to 1,000
 BAR = 0.95
 RUNS = 20
 FILE_RUNS = 200
@@ -81,13 +84,13 @@ def false_refusal(vote: SparseVote, distance: int) -> float:
     return float(law @ laplace_at_least(2 * vote.scale, distance - bars))
 
 
-def most_planned(way: Way, distance: int) -> int:
-    """Return the most answers at which a question of this distance comes out right by the bar."""
+def most_composed(distance: int) -> int:
+    """Return the most tests, each paid for, at which this distance passes by the bar."""
     teachers = 2 * (distance + 1)
 
     def good(plan: int) -> bool:
         terms = Terms(BUDGET, teachers, 2, MOST)
-        return chance_right(way.make(terms, plan), teachers, 1.0) >= BAR
+        return chance_right(STABLE.make(terms, plan), teachers, 1.0) >= BAR
 
     if not good(1):
         return 0
@@ -98,6 +101,16 @@ def most_planned(way: Way, distance: int) -> int:
         middle = (low + high) // 2
         low, high = (middle, high) if good(middle) else (low, middle)
     return low
+
+
+def most_gaussian(distance: int) -> int:
+    """Return the most Gaussian labels at which this distance comes out right by the bar."""
+    low, high = 0.1, 2.0 * (distance + 1)
+    while high - low > 1e-4 * high:
+        middle = (low + high) / 2
+        right = 1 - float(gaussian_at_least(middle, distance + 1)) >= BAR
+        low, high = (middle, high) if right else (low, middle)
+    return gaussian_answers(BUDGET, sigma=low, method=Calibration.LABEL)
 
 
 # ---- 1. generated votes -------------------------------------------------------------------------
@@ -131,8 +144,8 @@ def generated(noise: NoiseSource, runs: int, alphas: tuple[float, ...]) -> dict[
         found[f"{multiple:g} w"] = {
             "distance": distance,
             "false refusal": false_refusal(vote, distance),
-            "composition": most_planned(STABLE, distance),
-            "gaussian, priced as labels": most_planned(GAUSSIAN_LABEL, distance),
+            "composition": most_composed(distance),
+            "gaussian, priced as labels": most_gaussian(distance),
             "curve": rows,
         }
     return {"scale": vote.scale, "threshold": vote.threshold, "cutoff": CUTOFF, "lines": found}
@@ -163,10 +176,10 @@ def crossovers(distances: tuple[int, ...]) -> list[dict[str, Any]]:
     votes = [SparseVote.for_budget(BUDGET, cutoff=cutoff) for cutoff in CUTOFFS]
     rows = []
     for distance in distances:
-        # A threshold far above the distance is never the best one.
-        near = [vote for vote in votes if vote.threshold <= 1.5 * distance] or votes[:1]
-        composition = most_planned(STABLE, distance)
-        gaussian = most_planned(GAUSSIAN_LABEL, distance)
+        # The best threshold is below the distance, and not far below: refusals would be wasted.
+        near = [v for v in votes if 0.3 * distance <= v.threshold <= distance] or votes[:1]
+        composition = most_composed(distance)
+        gaussian = most_gaussian(distance)
         rows.append(
             {
                 "distance": distance,
@@ -248,51 +261,54 @@ def thinned(votes: VoteSet, noise: NoiseSource, runs: int) -> dict[str, Any]:
 # ---- everything ---------------------------------------------------------------------------------
 
 
-def plots(curves: dict[str, Any], crossed: list[dict[str, Any]], files: dict[str, Any]) -> None:
-    """Write the three pictures."""
+def points(rows: list[dict[str, Any]], key: str) -> list[tuple[float, float]]:
+    """Return (alpha, value) for a line; zero has no place on a logarithmic axis."""
+    values = [(row["alpha"], row[key][0] if key == "answered" else row[key]) for row in rows]
+    return [(alpha, value) for alpha, value in values if value > 0]
 
-    def points(rows: list[dict[str, Any]], key: str) -> list[tuple[float, float]]:
-        return [
-            (row["alpha"], row[key][0] if key == "answered" else row[key])
-            for row in rows
-            if key != "answered" or row[key][0] > 0
-        ]
 
+def draw_generated(found: dict[str, Any]) -> None:
+    clear = found["lines"]["2 w"]
     draw(
-        "queries_per_budget_alpha",
+        "queries_per_budget_generated",
         lines={
             f"easy questions at distance {name}": points(line["curve"], "answered")
-            for name, line in curves["lines"].items()
+            for name, line in found["lines"].items()
         },
-        dashed={"T/alpha": points(curves["lines"]["2 w"]["curve"], "T/alpha")},
+        dashed={"T/alpha": points(clear["curve"], "T/alpha")},
         levels={
-            "composition at 2 w": curves["lines"]["2 w"]["composition"],
-            "gaussian at 2 w": curves["lines"]["2 w"]["gaussian, priced as labels"],
+            "composition at 2 w": clear["composition"],
+            "gaussian at 2 w": clear["gaussian, priced as labels"],
         },
         x="share of hard questions, alpha (generated votes, T = 10)",
         y="questions answered at epsilon 1",
         log_y=True,
     )
+
+
+def draw_crossovers(found: dict[str, Any]) -> None:
+    lines = {}
+    for rival in ("composition", "gaussian"):
+        key = f"beats {rival} below alpha"
+        known = [row for row in found["rows"] if row[key]]
+        lines[f"beats {rival}"] = [(row["distance"], row[key]) for row in known]
     draw(
-        "queries_per_budget_crossover",
-        lines={
-            f"beats {rival}": [
-                (row["distance"], row[f"beats {rival} below alpha"])
-                for row in crossed
-                if row[f"beats {rival} below alpha"]
-            ]
-            for rival in ("composition", "gaussian")
-        },
+        "queries_per_budget_crossovers",
+        lines=lines,
         x="distance of the easy questions (votes)",
         y="largest alpha at which the sparse vector wins",
         log_y=True,
     )
+
+
+def draw_thinned(found: dict[str, Any]) -> None:
+    files = found["votes"]
     draw(
-        "queries_per_budget_files",
-        lines={name: points(found["curve"], "answered") for name, found in files.items()},
+        "queries_per_budget_thinned",
+        lines={name: points(one["curve"], "answered") for name, one in files.items()},
         dashed={
-            f"gaussian, {name}": points(found["curve"], "gaussian at share right .95")
-            for name, found in files.items()
+            f"gaussian, {name}": points(one["curve"], "gaussian at share right .95")
+            for name, one in files.items()
         },
         x="share of hard questions, alpha (published votes, thinned; T = 1)",
         y="questions answered at epsilon 1",
@@ -300,27 +316,31 @@ def plots(curves: dict[str, Any], crossed: list[dict[str, Any]], files: dict[str
     )
 
 
+PARTS: dict[str, tuple[Callable[[NoiseSource], dict[str, Any]], Callable[[Any], None]]] = {
+    "generated": (lambda noise: generated(noise, RUNS, ALPHAS), draw_generated),
+    "crossovers": (lambda _: {"rows": crossovers(DISTANCES)}, draw_crossovers),
+    "thinned": (
+        lambda noise: {"votes": {n: thinned(published(n), noise, FILE_RUNS) for n in DELTAS}},
+        draw_thinned,
+    ),
+}
+
+
 def main() -> None:
-    argparse.ArgumentParser(description=__doc__.split("\n")[0]).parse_args()
-    noise = SeededNoise(0)  # the votes are public
-    curves = generated(noise, RUNS, ALPHAS)
-    print("generated", flush=True)
-    crossed = crossovers(DISTANCES)
-    print("crossovers", flush=True)
-    files = {name: thinned(published(name), noise, FILE_RUNS) for name in DELTAS}
-    write(
-        "queries_per_budget_hard",
-        {
-            "epsilon": EPSILON,
-            "delta": BUDGET.delta,
-            "seeds": f"default_rng([run, 4, distance]) ({RUNS} runs) and ([run, 5]) ({FILE_RUNS}); "
-            "noise from seed 0",
-            "generated": curves,
-            "crossovers": crossed,
-            "published votes": files,
-        },
-    )
-    plots(curves, crossed, files)
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
+    for part in parser.parse_args().parts:
+        measure, picture = PARTS[part]
+        found = measure(SeededNoise(0))  # the votes are public
+        seeds = {
+            "generated": f"default_rng([run, 4, distance]), {RUNS} runs; noise from seed 0",
+            "crossovers": "none: exact expectations",
+            "thinned": f"default_rng([run, 5]), {FILE_RUNS} runs; noise from seed 0",
+        }
+        terms = {"epsilon": EPSILON, "delta": BUDGET.delta, "seeds": seeds[part]}
+        write(f"queries_per_budget_{part}", {**terms, **found})
+        picture(found)
+        print(part, flush=True)
 
 
 if __name__ == "__main__":

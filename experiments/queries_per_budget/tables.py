@@ -76,8 +76,7 @@ def labels(names: Sequence[str]) -> str:
 
 def hard() -> str:
     """Return the three parts on hard questions."""
-    found = read("hard")
-    curves = found["generated"]["lines"]
+    curves = read("generated")["lines"]
     alphas = [f"{row['alpha']:.2g}" for row in curves["2 w"]["curve"]]
     ideal = [f"{row['T/alpha']:,.0f}" for row in curves["2 w"]["curve"]]
     rows = [
@@ -98,7 +97,7 @@ def hard() -> str:
                 str(row["beats composition below alpha"]),
                 str(row["beats gaussian below alpha"]),
             ]
-            for row in found["crossovers"]
+            for row in read("crossovers")["rows"]
         ),
     )
     third = table(
@@ -111,7 +110,7 @@ def hard() -> str:
                 number(row["answered"]),
                 str(row["gaussian at share right .95"]),
             ]
-            for name, line in found["published votes"].items()
+            for name, line in read("thinned")["votes"].items()
             for row in line["curve"]
         ),
     )
