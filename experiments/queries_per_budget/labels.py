@@ -25,6 +25,7 @@ import json
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -166,12 +167,9 @@ def lines(names: list[str], known: set[tuple[str, int]]) -> Iterator[dict[str, A
                 assert votes is not None
                 yield line(votes, seed, 1, noise=SeededNoise(seed))
             continue
-        for seed in range(SPLITS):
-            kinds = [kind for kind in SHARD_SIZES if (f"{name}, {kind}", seed) not in known]
-            split = Split(name, seed) if kinds else None
-            for kind in kinds:
-                assert split is not None
-                votes = split.votes(kind)
+        for kind, seed in product(SHARD_SIZES, range(SPLITS)):
+            if (f"{name}, {kind}", seed) not in known:
+                votes = Split(name, seed).votes(kind)
                 yield line(votes, seed, REPEATS // SPLITS, noise=SeededNoise(seed))
 
 

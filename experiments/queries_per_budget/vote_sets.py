@@ -30,11 +30,11 @@ from tacit.theory.rules import teachers_for
 
 EPSILON = 1.0
 SHARD_SIZES: dict[str, Callable[[int], int]] = {
-    "paper": lambda n: n // 100,
     "default": lambda n: teachers_for(n, EPSILON),
+    "paper": lambda n: n // 100,
     "small shards": lambda n: n // 10,
 }
-"""How many teachers: about 100 records each ([LZCW21]), the classifier's rule, ten records each."""
+"""How many teachers: the classifier's rule, about 100 records each ([LZCW21]), ten records each."""
 
 MOST_QUESTIONS = 2000
 """Of the points of a split that are not private, so many are asked about at most."""
