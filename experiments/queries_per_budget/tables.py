@@ -40,10 +40,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def number(estimate: Sequence[float], digits: int = 0) -> str:
-    """Return a mean with its standard error, small numbers with a digit more."""
+    """Return a mean with its standard error; a digit more where the error is below one."""
     mean, error = estimate
-    places = max(digits, 1 if mean < 20 and digits == 0 else digits)
-    return f"{mean:,.{places}f} ± {error:.{places}f}" if error else f"{mean:,.{places}f}"
+    places = max(digits, 1 if error < 1 else 0)
+    return f"{mean:,.{places}f} ± {error:.{places}f}"
 
 
 def labels(names: Sequence[str]) -> str:
@@ -147,7 +147,9 @@ def overlap() -> str:
 def vote_dependent() -> str:
     """Return the best setting at the bar, with every epsilon beside it."""
     rows = []
-    for name, found in read("vote_dependent")["sets"].items():
+    for path in sorted(RESULTS.glob("queries_per_budget_vote_dependent_*.json")):
+        found = json.loads(path.read_text())
+        name = path.stem.rpartition("_")[2]
         best = found["best of the sweep, by share right"][BAR]
         row = found["settings"][best]
         rows.append(

@@ -14,7 +14,8 @@ noisy value, an upper bound with confidence .95, never above the worst case), at
 Settings, swept: Gaussian noise of sigma = 0.04 to 0.32 times the number of teachers K; confident
 votes shaped as published for MNIST (threshold 0.8 K, sigma 0.6 K and 0.16 K) and SVHN (1.2 K,
 0.8 K, 0.16 K). Look for: labels right at a share of .95 against those of ``labels.py``, and
-``upper`` near the worst case. Writes ``results/queries_per_budget_vote_dependent.json``.
+``upper`` near the worst case. Writes
+``results/queries_per_budget_vote_dependent_<votes>.json``.
 """
 
 from __future__ import annotations
@@ -201,33 +202,34 @@ def orders_of(votes: VoteSet, seed: int, repeats: int) -> list[Any]:
     return [rng.permutation(len(votes.counts)) for _ in range(repeats)]
 
 
-def sets_of(name: str) -> list[tuple[VoteSet, list[Any]]]:
-    """Return a published file in 20 orders, or five splits of a data set in four orders each."""
+def sets_of(name: str, repeats: int) -> list[tuple[VoteSet, list[Any]]]:
+    """Return a published file in so many orders, or five splits of a data set in fewer each."""
     if name in DELTAS:
         votes = published(name)
-        return [(votes, [orders_of(votes, seed, 1)[0] for seed in range(REPEATS)])]
+        return [(votes, [orders_of(votes, seed, 1)[0] for seed in range(repeats)])]
     splits = [Split(name, seed).votes("default") for seed in range(SPLITS)]
-    return [(votes, orders_of(votes, seed, REPEATS // SPLITS)) for seed, votes in enumerate(splits)]
+    return [(votes, orders_of(votes, seed, repeats // SPLITS)) for seed, votes in enumerate(splits)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", default=[*DELTAS, *OURS])
+    parser.add_argument("--repeats", type=int, default=REPEATS)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    noise, found = SeededNoise(0), {}  # the votes are public
     for name in arguments.names:
-        found[name] = measure(sets_of(name), noise)
+        # The votes are public: seeded noise will do.
+        found = measure(sets_of(name, arguments.repeats), SeededNoise(0))
+        write(
+            f"queries_per_budget_vote_dependent_{name}",
+            {
+                "for information": "a vote-dependent epsilon is private, no guarantee to plan with",
+                "vote-dependent epsilon": EPSILON,
+                "seeds": f"{arguments.repeats} orders, as in labels.py; noise from seed 0",
+                **found,
+            },
+        )
         print(name, flush=True)
-    write(
-        "queries_per_budget_vote_dependent",
-        {
-            "for information": "a vote-dependent epsilon is private and no guarantee to plan with",
-            "vote-dependent epsilon": EPSILON,
-            "seeds": "orders, splits and repeats as in labels.py; noise from seed 0",
-            "sets": found,
-        },
-    )
 
 
 if __name__ == "__main__":
