@@ -271,7 +271,8 @@ def main() -> None:
         done.append(one)
         print(one["set"], one["seed"], flush=True)
     sets = sorted({one["set"] for one in done})
-    groups = {name: [one for one in done if one["set"] == name] for name in sets}
+    every = {name: [one for one in done if one["set"] == name] for name in sets}
+    groups = {name: group for name, group in every.items() if len(group) > 1}  # an error needs two
     write(
         NAME,
         {
