@@ -116,7 +116,7 @@ METHODS: dict[str, Method] = {
         _grid(
             features=("public",),
             clip=(0.1,),
-            steps=(150, 400),
+            steps=(150, 300),
             flatten=(0.125, 0.25),
             travel=(2.0, 1.0),
         ),

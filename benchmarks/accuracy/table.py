@@ -156,8 +156,12 @@ def made(splits: Collection[int], reference: str, folder: Path = FOLDER) -> str:
     """Return all tables from the rows and the choices on disk."""
     choices: dict[str, Any] = chosen() if CHOSEN.exists() else {}
     known = {name: choice for name, choice in choices.items() if name in METHODS}
-    rows = [row for name in METHODS for row in read(name, folder)]
-    return tables(rows, known, splits, reference) + "\n### Settings\n\n" + settings_used(known)
+    rows = [row for name in METHODS for row in read(name, folder) if row.split in splits]
+    if not rows:
+        return "These splits have not been measured yet.\n"
+    names = [name for name in DATA if any(row.data == name for row in rows)]
+    found = tables(rows, known, splits, reference, names)
+    return found + "\n### Settings\n\n" + settings_used(known)
 
 
 def main() -> None:

@@ -114,6 +114,13 @@ def test_settings_cannot_be_tried_on_the_splits_of_the_figures(tmp_path: Path) -
         module("run").run(["psq"], ["mushrooms"], range(199, 201), "every", folder=tmp_path)
 
 
+def test_the_page_shows_the_rows_there_are() -> None:
+    table, run = module("table"), module("run")
+    page = table.PAGE.read_text(encoding="utf-8")
+    made = table.put(page, table.made(run.FINAL, table.REFERENCE))
+    assert page == made, "python -m benchmarks.accuracy.table"
+
+
 # ---- runs -----------------------------------------------------------------------------------
 
 
