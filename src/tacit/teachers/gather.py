@@ -25,7 +25,7 @@ def gather_teachers(
 ) -> list[Teacher]:
     """Return one teacher per shard, in the order of the shards. Private."""
     teachers = [Teacher(task.classes)] * len(shards)
-    for found in _made(task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress):
+    for found in gather(task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress):
         for number, teacher in found:
             teachers[number] = teacher
     return teachers
@@ -41,7 +41,9 @@ def gather_counts(
 ) -> IntArray:
     """Return the counts of all shards. Private."""
     total = np.zeros(task.shape, dtype=np.int64)
-    for counts, events in _made(task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress):
+    for counts, events in gather(
+        task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress
+    ):
         total += counts
         if diagnostics is not None:
             diagnostics.add(events)
@@ -67,14 +69,14 @@ def gather_kept_counts(
             missing.append(number)
         else:
             add_votes(total, votes)
-    for found in _made(task, shards, missing, n_jobs=n_jobs, progress=progress):
+    for found in gather(task, shards, missing, n_jobs=n_jobs, progress=progress):
         kept.save({number: (marks[number], votes) for number, votes in found.items()})
         for votes in found.values():
             add_votes(total, votes)
     return total
 
 
-def _made(
+def gather(
     task: Task[_T],
     shards: Shards,
     numbers: Sequence[int],

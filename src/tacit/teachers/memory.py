@@ -14,12 +14,12 @@ from numpy.typing import ArrayLike
 from tacit import _validate
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
+from tacit.teachers.carry import shards_per_task
 from tacit.teachers.labels import ClassList
 from tacit.teachers.learner import learner_name, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import row_access, take
 from tacit.teachers.teacher import fit_recipe
-from tacit.teachers.train import shards_per_task
 
 _IN_FLIGHT = 3
 """Tasks per worker that hold rows: one at work, two waiting (joblib's default)."""

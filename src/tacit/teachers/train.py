@@ -1,36 +1,27 @@
-"""Shards to teachers: kept as an ensemble, or asked at once and thrown away."""
+"""Shards of a table to teachers: kept as an ensemble, or asked at once and thrown away."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import joblib
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import config_context, get_config
-from tqdm import tqdm
 
 from tacit import _validate
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
-from tacit.teachers.global_random import kept
+from tacit.teachers.gather import gather, gather_counts, gather_kept_counts, gather_teachers
+from tacit.teachers.handed import Shard as Shard
+from tacit.teachers.handed import TableShards
 from tacit.teachers.kept import KeptVotes
-from tacit.teachers.labels import ClassList, IntArray
-from tacit.teachers.learner import Recipe, recipe, shard_seed
-from tacit.teachers.quiet import Quiet
+from tacit.teachers.labels import ClassList
 from tacit.teachers.rows import IndexArray, RowForm, row_access, take
-from tacit.teachers.teacher import Teacher, fit_recipe
-from tacit.teachers.vote import TeacherEnsemble, add_votes
-
-MOST_SHARDS_PER_TASK = 32
-TASKS_PER_WORKER = 8
-
-Shard = tuple[int, Any, Any]
-"""Number, records and labels of one shard. Private, but for the number."""
+from tacit.teachers.tasks import Counted, Kept, Plain, Voted
+from tacit.teachers.vote import TeacherEnsemble
 
 _T = TypeVar("_T")
 
@@ -101,13 +92,9 @@ def train_teachers(
     VoteCounts(n_questions=3, n_classes=2, n_teachers=5, counts=<private>)
     """
     form = _form(X, like, name="like")
-    teachers: list[Teacher | None] = [None] * len(shards)
-    task = _Kept(recipe(learner), ClassList(classes), _validate.integer(0, seed=seed))
-    for found in over_shards(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
-        for number, teacher in found:
-            teachers[number] = teacher
-    trained = [teacher for teacher in teachers if teacher is not None]
-    return TeacherEnsemble(trained, learner=task.recipe.learner, form=form)
+    task = Kept(learner, ClassList(classes), _validate.integer(0, seed=seed))
+    found = gather_teachers(_table(X, y, shards, form), task, n_jobs=n_jobs, progress=progress)
+    return TeacherEnsemble(found, learner=task.recipe.learner, form=form)
 
 
 def train_and_count(
@@ -166,99 +153,25 @@ def train_and_count(
     VoteCounts(n_questions=3, n_classes=2, n_teachers=5, counts=<private>)
     """
     form = _form(X, questions, name="questions")
-    public = ClassList(classes)
-    asked = form.conform(row_access(questions))
-    total = np.zeros((n_rows(asked), len(public)), dtype=np.int64)
-    if kept is not None:
-        voting = _Voted(recipe(learner), public, _validate.integer(0, seed=seed), asked)
-        _count_kept(total, voting, X, y, shards, form, kept, n_jobs=n_jobs, progress=progress)
-        return VoteCounts(total, len(shards))
-    task = _Counted(recipe(learner), public, _validate.integer(0, seed=seed), asked)
-    for counts, events in over_shards(task, X, y, shards, form, n_jobs=n_jobs, progress=progress):
-        total += counts
-        if diagnostics is not None:
-            diagnostics.add(events)
+    public, asked = ClassList(classes), form.conform(row_access(questions))
+    seed = _validate.integer(0, seed=seed)
+    table = _table(X, y, shards, form)
+    if kept is None:
+        task = Counted(learner, public, seed, asked)
+        total = gather_counts(
+            table, task, n_jobs=n_jobs, progress=progress, diagnostics=diagnostics
+        )
+    else:
+        rows, labels, told = row_access(X), _labels(y), joblib.hash(asked)
+
+        def mark(number: int) -> bytes:
+            shard = shards[number]
+            content = (told, number, seed, take(rows, shard), take(labels, shard))
+            return str(joblib.hash(content)).encode()
+
+        voting = Voted(learner, public, seed, asked)
+        total = gather_kept_counts(table, voting, kept, mark, n_jobs=n_jobs, progress=progress)
     return VoteCounts(total, len(shards))
-
-
-class _Kept:
-    """Trains a few shards and returns their teachers."""
-
-    def __init__(self, ready: Recipe, classes: ClassList, seed: int) -> None:
-        self.recipe, self.classes, self.seed = ready, classes, seed
-
-    def __call__(self, shards: Sequence[Shard]) -> list[tuple[int, Teacher]]:
-        return [(number, self.fit(number, X, y)) for number, X, y in shards]
-
-    def fit(self, number: int, X: Any, y: Any) -> Teacher:
-        return fit_recipe(self.recipe, X, y, self.classes, shard_seed(self.seed, number))
-
-
-class _Counted:
-    """Trains a few shards, one at a time, and returns what they voted together."""
-
-    def __init__(self, ready: Recipe, classes: ClassList, seed: int, questions: Any) -> None:
-        self._kept, self._questions = _Kept(ready, classes, seed), questions
-
-    def __call__(self, shards: Sequence[Shard]) -> tuple[IntArray, Counter[str]]:
-        counts = np.zeros((n_rows(self._questions), len(self._kept.classes)), dtype=np.int64)
-        events: Counter[str] = Counter()
-        for number, X, y in shards:
-            teacher = self._kept.fit(number, X, y)
-            add_votes(counts, teacher.votes(self._questions))
-            events.update(teacher.events)
-        return counts, events
-
-
-class _Voted:
-    """Trains a few shards, one at a time, and returns what each of them voted."""
-
-    def __init__(self, ready: Recipe, classes: ClassList, seed: int, questions: Any) -> None:
-        self._kept, self.questions, self.seed = _Kept(ready, classes, seed), questions, seed
-
-    def __call__(self, shards: Sequence[Shard]) -> dict[int, IntArray]:
-        return {n: self._kept.fit(n, X, y).votes(self.questions) for n, X, y in shards}
-
-
-def _count_kept(
-    total: IntArray,
-    task: _Voted,
-    X: Any,
-    y: Any,
-    shards: Sequence[IndexArray],
-    form: RowForm,
-    kept: KeptVotes,
-    *,
-    n_jobs: int | None,
-    progress: bool | None,
-) -> None:
-    """Add up votes, kept ones and new ones; new ones are kept as they come."""
-    _check(X, y, shards)
-    rows, labels = row_access(X), _labels(y)
-    asked = joblib.hash(task.questions)
-    marks, missing = {}, []
-    for number, shard in enumerate(shards):
-        content = joblib.hash((asked, number, task.seed, take(rows, shard), take(labels, shard)))
-        marks[number] = str(content).encode()
-        votes = kept.load(number, marks[number])
-        if votes is None or votes.shape != (len(total),):
-            missing.append(number)
-        else:
-            add_votes(total, votes)
-    for found in over_shards(
-        task, X, y, shards, form, n_jobs=n_jobs, progress=progress, only=missing
-    ):
-        kept.save({number: (marks[number], votes) for number, votes in found.items()})
-        for votes in found.values():
-            add_votes(total, votes)
-
-
-def _in_silence(
-    task: Callable[[Sequence[Shard]], _T], shards: Sequence[Shard], config: dict[str, Any]
-) -> tuple[int, _T]:
-    """Run one task where the worker is, with scikit-learn configured as in the caller."""
-    with config_context(**config), Quiet(), kept():
-        return len(shards), task(shards)
 
 
 def over_shards(
@@ -270,41 +183,19 @@ def over_shards(
     *,
     n_jobs: int | None = None,
     progress: bool | None = False,
-    only: Sequence[int] | None = None,
 ) -> Iterator[_T]:
-    """Yield what the task makes of batches of shards, in the order in which they finish."""
+    """Yield what a task makes of batches of shards, in the order in which they finish. Private.
+
+    Raises ``WorkersFailed`` when a shard cannot be finished: a task that knows what stands for
+    such a shard is better given to ``gather`` as one of ``tacit.teachers.tasks``.
+    """
+    table = _table(X, y, shards, form)
+    return gather(Plain(task), table, range(len(shards)), n_jobs=n_jobs, progress=progress)
+
+
+def _table(X: Any, y: Any, shards: Sequence[IndexArray], form: RowForm) -> TableShards:
     _check(X, y, shards)
-    X, y, config = row_access(X), _labels(y), get_config()
-    numbers = range(len(shards)) if only is None else only
-    size = shards_per_task(len(shards), joblib.effective_n_jobs(n_jobs))
-    # Workers get the rows of their shards only, cut out when their turn comes.
-    tasks = (
-        joblib.delayed(_in_silence)(
-            task,
-            [
-                (number, form.conform(take(X, shards[number])), take(y, shards[number]))
-                for number in numbers[start : start + size]
-            ],
-            config,
-        )
-        for start in range(0, len(numbers), size)
-    )
-    hidden = None if progress is None else not progress
-    done_before = len(shards) - len(numbers)
-    with tqdm(
-        total=len(shards), initial=done_before, desc="teachers", unit="shard", disable=hidden
-    ) as bar:
-        # Shards are in batches already: larger ones would leave workers idle at the end.
-        parallel = joblib.Parallel(n_jobs, return_as="generator_unordered", batch_size=1)
-        for done, made in parallel(tasks):
-            bar.update(done)
-            yield made
-
-
-def shards_per_task(n_shards: int, n_workers: int) -> int:
-    """Return how many shards go in one task: enough to drown overhead, few enough to share."""
-    fair = -(-n_shards // (TASKS_PER_WORKER * n_workers))
-    return max(1, min(MOST_SHARDS_PER_TASK, fair))
+    return TableShards(row_access(X), _labels(y), shards, form)
 
 
 def _form(X: Any, like: Any, *, name: str) -> RowForm:
