@@ -14,7 +14,9 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from tacit import _validate
+from tacit._given import check_shards, public_classes, refuse_beside
 from tacit._inputs import (
+    check_columns,
     class_list,
     generator,
     identifiers,
@@ -45,8 +47,10 @@ from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import price
 from tacit.report import PrivacyStatement
+from tacit.shards import ShardFolder
 from tacit.teachers.holdout import train_and_test
 from tacit.teachers.learner import check_learner
+from tacit.teachers.on_shards import train_on_shards
 from tacit.teachers.train import train_teachers
 from tacit.teachers.vote import TeacherEnsemble
 
@@ -172,30 +176,40 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     # ---- fit ------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, groups: Any = None, X_public: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, groups: Any = None, X_public: Any = None) -> Self:
         """Train the teachers and reserve the budget; nothing is answered yet.
 
         Parameters
         ----------
-        X : table
-            Private records. Taken as numbers unless ``X_public`` shows another form.
+        X : table, or ShardFolder
+            Private records. Taken as numbers unless ``X_public`` shows another form. Those of
+            ``tacit.shards.open_shards`` are read by the workers that train on them, one teacher
+            per shard; ``neighbouring`` must be "add-remove" then.
         y : array of labels
-            Private. A label that is not in ``classes`` is ignored.
+            Private. A label that is not in ``classes`` is ignored. Left out with shards.
         groups : array, optional
             Whom each record belongs to: one person's records are protected together.
         X_public : table, optional
             A few public points that show what a point looks like: needed for texts and for data
-            frames with columns other than numbers. At least two per class.
+            frames with columns other than numbers, and with shards. At least two per class.
         """
         budget, noise = self._budget(), self._noise()
         questions = _validate.positive_integer(n_questions=self.n_questions)
         answers, part = rules.shares(
             budget, estimated=rules.wants_estimate(self.mechanism, self.cutoff)
         )
-        reader = PointReader.for_records(X, X_public, missing=takes_missing(self.learner))
-        read = self._read(X, y, groups, X_public, reader)
-        records, n_units = _records(read, noise)
-        n_teachers = rules.teachers(self.n_teachers, n_units, budget.epsilon)
+        missing = takes_missing(self.learner)
+        if isinstance(X, ShardFolder):
+            refuse_beside(X, y, X_public, groups)
+            reader = PointReader.for_records(X_public, X_public, missing=missing)
+            read = self._read_shards(X, X_public, reader)
+            records: PrivateRecords | ShardFolder = X
+            n_teachers = X.n_shards
+        else:
+            reader = PointReader.for_records(X, X_public, missing=missing)
+            read = self._read(X, y, groups, X_public, reader)
+            records, n_units = _records(read, noise)
+            n_teachers = rules.teachers(self.n_teachers, n_units, budget.epsilon)
         self._try_learner(reader, read)
         # If the error is estimated, the most that can be planned for stands in until it is known.
         vote = self._vote(answers, n_teachers, len(read.classes), questions, error=1.0)
@@ -241,18 +255,21 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             ) from error
 
     def _train(
-        self, records: PrivateRecords, read: _Read, n_teachers: int, *, tested: bool
+        self, records: PrivateRecords | ShardFolder, read: _Read, n_teachers: int, *, tested: bool
     ) -> tuple[TeacherEnsemble, NDArray[np.float64] | None]:
         """Return the teachers and, if they are tested, how often each erred. Private."""
         rng = generator(self.random_state)
-        shards = split(records, n_teachers, read.relation, rng)
         settings: dict[str, Any] = {
             "classes": read.classes,
-            "seed": int(rng.integers(2**31)),
             "like": read.like,
             "n_jobs": workers(self.n_jobs),
             "progress": self.verbose,
         }
+        if isinstance(records, ShardFolder):
+            seed = int(rng.integers(2**31))
+            return train_on_shards(self.learner, records, seed=seed, **settings), None
+        shards = split(records, n_teachers, read.relation, rng)
+        settings["seed"] = int(rng.integers(2**31))
         if tested:
             return train_and_test(self.learner, records.X, records.y, shards, **settings)
         return train_teachers(self.learner, records.X, records.y, shards, **settings), None
@@ -291,6 +308,17 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         )
         like = None if X_public is None else reader.questions(X_public)
         return _Read(records, labels, names, like, classes, relation)
+
+    def _read_shards(self, shards: ShardFolder, X_public: Any, reader: PointReader) -> _Read:
+        if rules.wants_estimate(self.mechanism, self.cutoff):
+            raise InvalidArgument(
+                '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
+            )
+        relation = check_shards(self, shards)
+        check_columns(X_public, shards.feature_names, len(shards.feature_names))
+        classes = public_classes(self.classes, "shards")
+        names: list[bytes] = []  # in the shards
+        return _Read(None, np.empty(0), names, reader.questions(X_public), classes, relation)
 
     def _vote(
         self, budget: Budget, n_teachers: int, n_classes: int, questions: int, *, error: float
