@@ -40,8 +40,8 @@ from tacit.theory.rules import corrections_for
 BUILT_IN = "logistic"
 """The learner whose teachers are fitted all at once."""
 
-_CLIP = {True: 0.35, False: 0.4}
-"""Radius over the typical length of a contribution, for built-in and other teachers."""
+_CLIP = 0.35
+"""Radius over the typical length of a contribution."""
 
 _SHARD_UNKNOWN = 10
 """Nominal size of a shard where the number of records is private."""
@@ -189,7 +189,7 @@ def resolve_rounds(
         learner=settings.learner,
         n_teachers=n_teachers,
         shard_size=size,
-        schedule=Schedule(rounds, _CLIP[built_in]),
+        schedule=Schedule(rounds, _CLIP),
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,

@@ -30,7 +30,9 @@ _ANCHOR_ROWS = 600
 """About how many weighted rows the pool adds to every shard: more cost time and tell little."""
 
 _SHARPENED = 3
-_MOST_SHARPENED = 20.0
+_MOST_SHARPENED = 5.0
+_LEAST_REACH = 0.1
+_IMAGINED = 60
 _SURE = 1e-3
 """Probabilities nearer to 0 or 1 than this are cut: a tree that is sure would be infinitely so."""
 
@@ -91,11 +93,24 @@ class LearnerCorrections:
             task, self._X, self._labels, self._shards, self._form, n_jobs=self._n_jobs
         )
 
-    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> FloatArray:
+    def reach(self, metric: Metric) -> float:
+        """Return which part of the student's scores the learner can have at all. Public.
+
+        A regularised learner, told by a few points, is only so sure. A student beyond that would
+        be told by every teacher to be less sure, and by nothing else.
+        """
+        scores = metric.pool @ metric.weights
+        size = float((scores**2).sum())
+        if size == 0:
+            return 1.0
+        reference, _ = self._reference(scores, _MOST_SHARPENED)
+        return float(np.clip((scores * reference).sum() / size, _LEAST_REACH, 1.0))
+
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
-        points, labels = metric.imagined_labels(rng, n, self.shard_size)
+        points, labels = metric.imagined_labels(rng, _IMAGINED, self.shard_size)
         task = self._task(metric)
-        shards = [(k, take(self._points, points[k]), labels[k]) for k in range(n)]
+        shards = [(k, take(self._points, points[k]), labels[k]) for k in range(_IMAGINED)]
         with Quiet(), kept():
             return task(shards)
 
@@ -111,13 +126,7 @@ class LearnerCorrections:
             return ready
         scores = metric.pool @ metric.weights
         for _ in range(_SHARPENED):
-            anchored = _Anchored(
-                take(self._points, self._anchors),
-                probabilities(self._sharpness * scores[self._anchors], self._n_classes),
-            )
-            with Quiet(), kept():
-                model = anchored.fit(self._recipe, shard_seed(self._seed, self.n_teachers), None)
-                reference = as_contrasts(class_scores(model, self._points, self._n_classes))
+            reference, anchored = self._reference(scores, self._sharpness)
             size, overlap = float((scores**2).sum()), float((scores * reference).sum())
             if size == 0 or overlap <= 0:
                 break
@@ -128,6 +137,16 @@ class LearnerCorrections:
         task = _Correct(self._recipe, anchored, self._points, reference, metric, self._seed)
         self._ready = (metric, task)
         return task
+
+    def _reference(self, scores: FloatArray, sharpness: float) -> tuple[FloatArray, _Anchored]:
+        """Return the contrasts of the learner fitted on the pool labelled by sharpened scores."""
+        anchored = _Anchored(
+            take(self._points, self._anchors),
+            probabilities(sharpness * scores[self._anchors], self._n_classes),
+        )
+        with Quiet(), kept():
+            model = anchored.fit(self._recipe, shard_seed(self._seed, self.n_teachers), None)
+            return as_contrasts(class_scores(model, self._points, self._n_classes)), anchored
 
     def __repr__(self) -> str:
         return (

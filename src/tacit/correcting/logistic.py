@@ -20,6 +20,7 @@ from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import IndexArray, row_access, take
 
 _NEWTON_STEPS = 5
+_IMAGINED = 400
 _BLOCK = 2**21
 """How many numbers of features are worked on at once."""
 
@@ -80,9 +81,13 @@ class LogisticCorrections:
                 with Quiet():
                     yield self._corrections(features[part], labels[part], metric)
 
-    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> FloatArray:
+    def reach(self, metric: Metric) -> float:
+        """Return 1: the prior of a teacher is the student itself."""
+        return 1.0
+
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
-        points, labels = metric.imagined_labels(rng, n, self.shard_size)
+        points, labels = metric.imagined_labels(rng, _IMAGINED, self.shard_size)
         return self._corrections(self._pool[points], labels, metric)
 
     def _corrections(

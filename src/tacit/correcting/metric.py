@@ -19,6 +19,7 @@ PRIOR_WEIGHT = 150.0
 """How many records the pool, labelled by the student, counts for."""
 
 _RIDGE = 1.0
+_UNSEEN = 0.05
 _FLOOR = 0.02
 """Curvature below this is not trusted: a student that is sure of a point may be wrong."""
 
@@ -27,7 +28,8 @@ _FLOOR = 0.02
 class Metric:
     """The prior precision A of a student's weights, from public points alone.
 
-    ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast; ``probabilities``
+    ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast; ``project`` takes
+    what is seen on the pool to whitened weights. ``probabilities``
     are the student's, of the pool's points. ``curvature`` is the mean second derivative of the loss
     of each point over the contrasts.
     """
@@ -37,25 +39,38 @@ class Metric:
     probabilities: FloatArray
     curvature: FloatArray
     whiten: FloatArray
+    project: FloatArray
 
     @classmethod
     def of(cls, pool: FloatArray, weights: FloatArray, n_classes: int) -> Metric:
         """Return the metric around a student."""
         found = probabilities(pool @ weights, n_classes)
-        spread = (1 - (found**2).sum(axis=1)) / (2 * (n_classes - 1))
-        curvature = np.maximum(spread, _FLOOR)
+        curvature = np.maximum(_spread(found), _FLOOR)
         precision = (PRIOR_WEIGHT / len(pool)) * (pool * curvature[:, None]).T @ pool
-        values, vectors = np.linalg.eigh(precision + _RIDGE * np.eye(pool.shape[1]))
-        whiten = (vectors * values**-0.5) @ vectors.T
-        return cls(pool, weights, found, curvature, whiten)
+        values, vectors = np.linalg.eigh(precision)
+        values = np.maximum(values, 0.0)
+        whiten = (vectors * (values + _RIDGE) ** -0.5) @ vectors.T
+        project = (vectors * ((values + _RIDGE) ** 0.5 / (values + _UNSEEN))) @ vectors.T
+        return cls(pool, weights, found, curvature, whiten, project)
+
+    def typical_length(self, shard_size: int) -> float:
+        """Return how long the correction of a shard is, to first order, if the student is right.
+
+        Each record adds its residual, of known variance under the student's probabilities, times
+        its whitened features.
+        """
+        squared = ((self.pool @ self.whiten) ** 2).sum(axis=1)
+        each = float((_spread(self.probabilities) * squared).mean()) * self.weights.shape[1]
+        return float(np.sqrt(shard_size * each))
 
     def of_scores(self, difference: FloatArray) -> FloatArray:
         """Return the whitened weights nearest to contrasts given on the pool's points.
 
-        Nearest by the curvature of each point, with the prior's ridge.
+        Nearest by the curvature of each point. Contrasts that are linear in the coordinates give
+        their weights back, but for directions that the pool hardly shows.
         """
         weighed = self.pool * (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None]
-        found: FloatArray = self.whiten @ (weighed.T @ difference)
+        found: FloatArray = self.project @ (weighed.T @ difference)
         return found
 
     def imagined_labels(
@@ -70,6 +85,12 @@ class Metric:
         upto = np.cumsum(self.probabilities, axis=1)[points]
         drawn = (rng.random((n_teachers, shard_size, 1)) > upto[..., :-1]).sum(axis=2)
         return points, drawn.astype(np.int64)
+
+
+def _spread(proba: FloatArray) -> FloatArray:
+    """Return the mean variance of a point's residual over the contrasts."""
+    found: FloatArray = (1 - (proba**2).sum(axis=1)) / (2 * (proba.shape[1] - 1))
+    return found
 
 
 def probabilities(found: FloatArray, n_classes: int) -> FloatArray:

@@ -16,9 +16,6 @@ from tacit.correcting.coordinates import FloatArray
 from tacit.correcting.metric import PRIOR_WEIGHT, Metric
 from tacit.privacy.answer import Answer
 
-_IMAGINED = 200
-"""How many teachers of public points tell how long contributions are."""
-
 Release = Callable[[int, Callable[[], Iterator[FloatArray]]], Answer]
 """Releases the mean of contributions for a round: its number, and what makes them."""
 
@@ -32,8 +29,11 @@ class Corrections(Protocol):
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of rows, one per teacher. Private."""
 
-    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> FloatArray:
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return contributions of teachers of public points labelled by the student. Public."""
+
+    def reach(self, metric: Metric) -> float:
+        """Return which part of the student's scores a teacher can have at all. Public."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,19 @@ class Schedule:
     ----------
     rounds : int
     clip : float
-        Contributions are clipped at this many times the length they typically have when the
-        student is right. Nearly all are: noise falls with the length, and what counts is where
-        they point on average.
+        Contributions are clipped at this many times the length they would typically have, to first
+        order, if the student were right: noise falls with it, and what counts is where they point
+        on average.
     """
 
     rounds: int
     clip: float
+
+    def radius(self, first_order: float, expected: FloatArray) -> float:
+        """Return the radius: never longer than what teachers of public points contribute."""
+        typical = float(np.sqrt((expected**2).mean()))
+        found = min(self.clip * first_order, typical)
+        return found if np.isfinite(found) and found > 0 else 1.0
 
     def gain(self, number: int) -> float:
         """Return how much of the step a round takes: all of it at first, less later.
@@ -58,7 +64,7 @@ class Schedule:
         Early rounds have far to go. Later ones average: with steps of 1/sqrt(t) noise is averaged
         over rounds and the student can still move.
         """
-        later = number - self.rounds // 3
+        later = number - self.rounds // 2
         return 1.0 if later <= 0 else 1 / np.sqrt(later + 1.0)
 
     @property
@@ -116,8 +122,13 @@ def correct_in_rounds(
     radii: list[float] = []
     for number in range(schedule.rounds):
         metric = Metric.of(pool, weights, n_classes)
-        expected = teachers.imagined(metric, _IMAGINED, rng)
-        radius, kept = _radius(expected, schedule.clip)
+        reached = teachers.reach(metric)
+        if reached < 1:
+            weights = weights * reached
+            metric = Metric.of(pool, weights, n_classes)
+        expected = np.sqrt((teachers.imagined(metric, rng) ** 2).sum(axis=1))
+        radius = schedule.radius(metric.typical_length(teachers.shard_size), expected)
+        kept = _kept(expected, radius)
         answer = release(number, _scaled(teachers, metric, radius))
         moved = radius * np.array(answer.share).reshape(weights.shape)
         # A teacher's shard is a small part of what it is fitted on: the rest is the student.
@@ -133,14 +144,13 @@ def correct_in_rounds(
     return Corrected(mean, tuple(answers), tuple(radii))
 
 
-def _radius(expected: FloatArray, clip: float) -> tuple[float, float]:
-    """Return the radius, and how much of typical contributions clipping at it leaves."""
-    lengths = np.sqrt((expected**2).sum(axis=1))
-    radius = clip * float(np.sqrt((lengths**2).mean()))
-    if not np.isfinite(radius) or radius <= 0:
-        return 1.0, 1.0
+def _kept(lengths: FloatArray, radius: float) -> float:
+    """Return how much of typical contributions clipping leaves: steps make up for the rest."""
+    squared = lengths**2
+    if not np.isfinite(squared).all() or squared.sum() == 0:
+        return 1.0
     left = np.minimum(1.0, radius / np.maximum(lengths, 1e-300))
-    return radius, float((left * lengths**2).sum() / (lengths**2).sum())
+    return float((left * squared).sum() / squared.sum())
 
 
 def _scaled(
