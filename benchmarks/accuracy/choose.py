@@ -52,8 +52,10 @@ def choose(method: Method, rows: Sequence[Row], splits: Collection[int]) -> Choi
 
 
 def _mean(rows: Sequence[Row], settings: str, name: str) -> float:
+    """Return the mean accuracy; settings that were not tried wherever others were cannot win."""
+    places = {(row.split, row.epsilon) for row in rows if row.data == name}
     found = [row.accuracy for row in rows if row.settings == settings and row.data == name]
-    return float(np.mean(found)) if found else -np.inf
+    return float(np.mean(found)) if len(found) == len(places) else -np.inf
 
 
 def chosen(path: Path = CHOSEN) -> dict[str, Choice]:
@@ -65,12 +67,15 @@ def chosen(path: Path = CHOSEN) -> dict[str, Choice]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--splits", default="0:5", help="first:last+1 seeds")
-    first, last = map(int, parser.parse_args().splits.split(":"))
+    tuned = [name for name, method in METHODS.items() if method.tuned]
+    parser.add_argument("--methods", default=",".join(tuned), help=", ".join(tuned))
+    arguments = parser.parse_args()
+    first, last = map(int, arguments.splits.split(":"))
     found = chosen() if CHOSEN.exists() else {}
-    for name, method in METHODS.items():
+    for name in arguments.methods.split(","):
         rows = read(name, FOLDER)
-        if method.tuned and rows:
-            found[name] = choose(method, rows, range(first, last))
+        if rows:
+            found[name] = choose(METHODS[name], rows, range(first, last))
             print(name, json.dumps(found[name]["all"]))
     CHOSEN.write_text(json.dumps(found, indent=1) + "\n")
 

@@ -31,10 +31,11 @@ Accuracies = dict[int, float]
 
 def lines(name: str, data: str, choices: Mapping[str, Choice]) -> list[Line]:
     """Return a method's lines: what was chosen for all data sets, and what else may interest."""
-    choice = choices.get(name)
+    method, choice = METHODS[name], choices.get(name)
     if choice is None:
-        return [(name, as_text(METHODS[name].settings[0]), "")]  # nothing to choose from
-    method, wanted = METHODS[name], {"": choice["all"]}
+        how = f", {method.first or 'not tuned'}" if method.tuned else ""
+        return [(name, as_text(method.settings[0]), how)]
+    wanted = {"": choice["all"]}
     if method.first:
         wanted[f", {method.first}"] = method.settings[0]
     if data in choice["each"]:
@@ -138,10 +139,11 @@ def _table(found: Mapping[Line, Sequence[Accuracies]]) -> list[str]:
 
 def settings_used(choices: Mapping[str, Choice]) -> str:
     """Return a table of what was chosen for all data sets."""
-    text = ["| method | tried | chosen for all data sets |", "|---|---|---|"]
+    text = ["| method | tried | on splits | chosen for all data sets |", "|---|---|---|---|"]
     for name, choice in choices.items():
         chosen_ = ", ".join(f"{key} {value}" for key, value in choice["all"].items())
-        text.append(f"| {METHODS[name].title} | {choice['tried']} | {chosen_} |")
+        splits = f"{choice['splits'][0]} to {choice['splits'][-1]}"
+        text.append(f"| {METHODS[name].title} | {choice['tried']} | {splits} | {chosen_} |")
     return "\n".join([*text, ""])
 
 

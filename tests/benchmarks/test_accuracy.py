@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import sys
@@ -101,9 +102,12 @@ def test_one_choice_for_all_sets_and_the_best_of_each() -> None:
         for place, score in enumerate(values)
         for split in (0, 1)
     ]
-    # A split that may not be looked at would turn the choice round.
+    # A split that may not be looked at would turn the choice round, as would settings that were
+    # only tried on an easy split.
     unseen = rows.Row("m", "a", 1.0, 200, rows.as_text({"C": 1}), 1.0)
-    found = choose.choose(method, [*made, *[unseen] * 50], range(5))
+    method = dataclasses.replace(method, settings=(*method.settings, {"C": 4}))
+    easy = [rows.Row("m", data, 1.0, 1, rows.as_text({"C": 4}), 0.95) for data in scores]
+    found = choose.choose(method, [*made, *[unseen] * 50, *easy], range(5))
     assert found["all"] == {"C": 3}
     assert found["each"] == {"a": {"C": 2}, "b": {"C": 3}}
     assert found["splits"] == [0, 1]
@@ -158,7 +162,7 @@ def test_all_our_own_methods_run_on_little_data_and_go_on_where_they_stopped(
         "tacit-built-in",
         ["little"],
     )
-    assert "PATE-PSQ [LZCW21] | - | - | ." in shown and "paired by split" in shown
+    assert "PATE-PSQ [LZCW21], as published | - | - | ." in shown and "paired by split" in shown
 
 
 def test_a_table_is_encoded_by_what_the_pool_shows() -> None:
