@@ -104,17 +104,19 @@ def loky(folder: Path) -> Open:
 @pytest.fixture(scope="module")
 def dask(folder: Path, parts: Any) -> Iterator[Open]:
     distributed = pytest.importorskip("dask.distributed")
-    with (
-        distributed.LocalCluster(
-            n_workers=2,
-            threads_per_worker=1,
-            dashboard_address=None,
-            local_directory=str(folder),
-            silence_logs=60,
-        ) as cluster,
-        distributed.Client(cluster),
-    ):
+    cluster = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address=None,
+        local_directory=str(folder),
+        silence_logs=60,
+    )
+    client = distributed.Client(cluster)
+    try:
         yield lambda: joblib.parallel_config("dask")
+    finally:
+        client.close()
+        cluster.close(timeout=120)  # longer than a worker may take to die on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -126,6 +128,7 @@ def ray(folder: Path, parts: Any) -> Iterator[Open]:
         # No token in the user's home, nothing sent anywhere.
         patched.setenv("RAY_AUTH_MODE", "disabled")
         patched.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patched.setenv("RAY_raylet_start_wait_time_s", "300")  # a busy machine takes its time
         ray.init(
             num_cpus=2,
             include_dashboard=False,
