@@ -139,7 +139,7 @@ class PostgresConnection(LentConnection[Connection]):
                 # The server was restarted, or the network cut us off, while nothing was going on.
                 return self._reconnected(connection).execute(query, values).fetchall()
 
-    def write(self, statement: str, values: tuple[Any, ...]) -> None:
+    def write(self, statement: str, values: Sequence[Any] | Mapping[str, Any]) -> None:
         """Run one statement that writes, in the transaction that is open."""
         with self.borrow() as connection:
             _refuse_failed(connection)

@@ -120,16 +120,6 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-# What a commit has logged is on the disk; it is copied to its place every 4000 pages instead of
-# every 1000: keys are hashes, so a batch touches many pages, and many batches the same ones.
-_SETTINGS = (
-    "synchronous = FULL",
-    "fullfsync = ON",
-    "checkpoint_fullfsync = ON",
-    "wal_autocheckpoint = 4000",
-)
-
-
 def _connect(path: Path, timeout: float) -> sqlite3.Connection:
     connection = sqlite3.connect(
         f"{path.as_uri()}?mode=rw",
@@ -140,7 +130,7 @@ def _connect(path: Path, timeout: float) -> sqlite3.Connection:
     )
     try:
         _use_wal(connection, timeout)
-        for setting in _SETTINGS:
+        for setting in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
             connection.execute(f"PRAGMA {setting}")
     except BaseException:
         connection.close()
