@@ -420,6 +420,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if n is not None:
             _validate.positive_integer(n=n)
+        if isinstance(self.released_, ReleasedCorrections):
+            raise InvalidArgument(
+                "`keep_asking` is about questions, and this model was fitted in `rounds`, which "
+                "asks none."
+            )
         asking = self.__dict__.get("_asking")
         if asking is None:
             raise InvalidArgument(

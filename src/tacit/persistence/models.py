@@ -14,8 +14,11 @@ from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, Untrust
 
 OWN_TYPES = (
     "numpy.dtype",
+    "tacit.correcting.coordinates.Coordinates",
     "tacit.datasets.representation.PoolRepresentation",
     "tacit.datasets.representation._NumberEncoder",
+    "tacit.datasets.representation._RareWords",
+    "tacit.students.linear.LinearStudent",
     "tacit.students.noise_aware.NoiseAwareStudent",
 )
 """Trusted everywhere, beside what skops trusts: making one runs nothing that a file chooses."""
