@@ -40,6 +40,11 @@ from tacit.theory.rules import corrections_for
 BUILT_IN = "logistic"
 """The learner whose teachers are fitted all at once."""
 
+RECORDS_NEEDED = (
+    '`rounds` needs the records themselves: leave it out, with the learner "logistic", for shards '
+    "in files and votes counted elsewhere."
+)
+
 _CLIP = 0.35
 """Radius over the typical length of a contribution."""
 

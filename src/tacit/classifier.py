@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit import __version__, _validate
 from tacit._asking import Asking
 from tacit._corrected import corrections_released, corrections_statement, with_bar
-from tacit._correcting import Correcting, corrects, resolve_rounds
+from tacit._correcting import RECORDS_NEEDED, Correcting, corrects, resolve_rounds
 from tacit._given import read_given
 from tacit._inputs import generator, workers
 from tacit._reading import Inputs, checked_points
@@ -261,10 +261,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             noise = self._noise()
             if corrects(self):
                 if inputs.voters is not None:
-                    raise InvalidArgument(
-                        "`rounds` needs the records themselves: leave it out, with the learner "
-                        '"logistic", for shards in files and votes counted elsewhere.'
-                    )
+                    raise InvalidArgument(RECORDS_NEEDED)
                 self._correct(inputs, budget, noise, rng)
                 return self
             how, sharding = resolve(

@@ -164,7 +164,7 @@ def test_wide_answers_come_back_from_the_ledger_bit_for_bit(ledger):
 
 def test_predictable_noise_is_refused():
     with pytest.raises(LedgerError, match="noise"):
-        make(MemoryLedger(BUDGET), noise=SeededNoise(0))
+        make(MemoryLedger(BUDGET, allow_insecure=False), noise=SeededNoise(0))
     tests_only = MemoryLedger(BUDGET, allow_insecure=True)
     answer = make(tests_only, noise=SeededNoise(0)).release(b"0", lambda: ROWS)
     assert not answer.secure
@@ -188,7 +188,7 @@ def test_a_ledger_that_fails_lets_nothing_out(monkeypatch):
         patch.setattr(ledger, "answer", fail)
         with pytest.raises(LedgerUnavailable):
             means.release(b"0", lambda: ROWS)
-    assert means.usage() == {}
+    assert sum(means.usage().values()) == 0
     assert means.release(b"0", lambda: ROWS).secure
 
 

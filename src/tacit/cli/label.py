@@ -21,6 +21,7 @@ from tacit.cli.run_options import Asked, run_options
     show_default=True,
     help="Labels, or noisy shares of the vote.",
 )
+@click.option("--rounds", hidden=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("labels.csv"),
               show_default=True, help="One line per point that was asked about.")  # fmt: skip
 def label(out: Path, **options: Any) -> None:
@@ -45,7 +46,14 @@ def label(out: Path, **options: Any) -> None:
     from tacit.cli.amounts import left, words
     from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.running import run
+    from tacit.errors import InvalidArgument
+    from tacit.project.learners import BUILT_IN
 
+    if options.pop("rounds") is not None or options["learner"] == BUILT_IN:
+        raise InvalidArgument(
+            "tacit label releases votes, and teachers that correct a student do not vote: leave "
+            "out --rounds and --learner built-in, or use tacit fit."
+        )
     asked = Asked(**options)
     if asked.n_queries == "auto":
         asked = replace(asked, n_queries="all")

@@ -52,6 +52,7 @@ class Asked:
     absent: str = "refuse"
     query: str = "none"
     n_rounds: int = 15
+    rounds: int | str | None = None
     release: str = "label"
     check: Path | None = None
 
@@ -87,7 +88,8 @@ _OPTIONS = [
                  default="replace", show_default=True,
                  help="add-remove hides who is there; needs --group and --n-teachers."),
     click.option("--learner", default="logistic", show_default=True,
-                 help="boosting, forest, logistic, tree, or a dotted name of a class."),
+                 help="boosting, forest, logistic, tree, or a dotted name of a class; built-in: "
+                 "logistic teachers that correct a student (see --rounds of tacit fit)."),
     click.option("--param", type=Assignment(), multiple=True, help="Argument of the learner."),
     click.option("--mechanism", type=click.Choice(MECHANISMS), default="gaussian",
                  show_default=True, help="What releases the votes."),

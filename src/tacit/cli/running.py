@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from tacit import __version__
+from tacit._correcting import RECORDS_NEEDED, corrects, resolve_rounds
 from tacit._resolve import resolve
 from tacit.cli.amounts import left, promised, words
 from tacit.cli.endings import told_in_one_line
@@ -90,6 +91,7 @@ def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier
         n_queries=n_rows(pool.points) if everything else asked.n_queries,
         query=None if asked.query == "none" else asked.query,
         n_rounds=asked.n_rounds,
+        rounds=asked.rounds,
         ledger=project.ledger(asked.dataset),
         n_jobs=asked.jobs,
         verbose=False if asked.quiet else None,
@@ -123,29 +125,30 @@ def _price(
         raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
     form = PointForm(pool.points)
     names = None if asked.group is None else [b"%d" % one for one in range(asked.n or 0)]
-    how, _ = resolve(
-        clf,
-        PublicPool(form.conform(pool.points)),
-        asked.n,
-        names,
-        budget,
-        len(set(asked.classes)),
-        SecureNoise(),
-        voters=voters,
-    )
-    plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
+    points, n_classes = PublicPool(form.conform(pool.points)), len(set(asked.classes))
+    if corrects(clf):
+        if asked.n is None:
+            raise InvalidArgument(RECORDS_NEEDED)
+        rounds, _ = resolve_rounds(clf, points, asked.n, names, budget, n_classes, SecureNoise())
+        plan, chosen = rounds.mechanism.plan(budget.delta), rounds.chosen
+    else:
+        how, _ = resolve(
+            clf, points, asked.n, names, budget, n_classes, SecureNoise(), voters=voters
+        )
+        plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
+        chosen = how.chosen
     clf.ledger.check_plan(plan)
     cost = plan.guarantee
     if asked.as_json:
         import json
 
         price = {"epsilon": cost.epsilon, "delta": cost.delta}
-        told = {"cost": price, "settings": how.chosen, "account": account.to_dict()}
+        told = {"cost": price, "settings": chosen, "account": account.to_dict()}
         click.echo(json.dumps(told, default=str))
         return
     click.echo(_cost(asked, budget, account))
     click.echo("It would go as follows; private data were not opened.")
-    for name, value in how.chosen.items():
+    for name, value in chosen.items():
         click.echo(f"  {name} = {value}")
 
 

@@ -27,6 +27,9 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 """Short names: where the class is, and settings that suit shards of some tens of records."""
 
+BUILT_IN = "built-in"
+"""Logistic teachers that are fitted all at once and correct a student: "logistic" in Python."""
+
 _NATIVE = "HistGradientBoostingClassifier"
 
 
@@ -36,7 +39,8 @@ def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
     Parameters
     ----------
     name : str
-        A short name of ``LEARNERS``, or the dotted name of a class with ``fit`` and ``predict``.
+        A short name of ``LEARNERS``, "built-in" for teachers that correct a student, or the dotted
+        name of a class with ``fit`` and ``predict``.
     params : mapping
         Arguments of the class.
     layout : Layout
@@ -50,6 +54,10 @@ def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
     >>> learner_for("tree", {"max_depth": 3}, Width(4))
     DecisionTreeClassifier(max_depth=3, min_samples_leaf=3)
     """
+    if name == BUILT_IN:
+        if params:
+            raise InvalidArgument("`learner` built-in takes no arguments.")
+        return "logistic"
     place, defaults = LEARNERS.get(name, (name, {}))
     made = _made(_class_at(place), {**defaults, **params}, place)
     if not isinstance(layout, Columns):
@@ -103,7 +111,7 @@ def _encoder(layout: Columns) -> ColumnTransformer:
 def _class_at(place: str) -> Any:
     module, _, attribute = place.rpartition(".")
     if not module:
-        known = ", ".join(LEARNERS)
+        known = ", ".join([*LEARNERS, BUILT_IN])
         raise InvalidArgument(
             f"`learner` must be one of {known}, or a dotted name such as "
             f"sklearn.svm.LinearSVC, got {place!r}."

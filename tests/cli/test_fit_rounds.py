@@ -1,0 +1,92 @@
+"""``tacit fit --rounds``: teachers that correct a student, from files to files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tacit.cli.main import BAD_INPUT, NOT_RELEASED
+from tacit.correcting.logistic import LogisticCorrections
+from tacit.persistence import load_student
+from tacit.report import RunReport
+
+pytestmark = pytest.mark.needs("pandas")
+
+
+@pytest.mark.parametrize("learner", ["built-in", "logistic"])
+def test_from_two_files_to_a_model_and_a_report(desk, learner):
+    done = desk.fit(learner=learner, rounds=2, n_teachers=60, report=desk.folder / "report.json")
+    assert done.exit_code == 0, done.output
+    assert "correction" in done.stdout
+    model = load_student(desk.folder / "model.tacit")
+    report = RunReport.from_json((desk.folder / "report.json").read_text())
+    assert report.statement == model.privacy_
+    assert report.statement.released == "corrections" and report.statement.questions == 2
+    assert "--rounds 2" in report.command
+    told = desk("predict", desk.folder / "model.tacit", desk.folder / "patients.csv",
+                "--out", desk.folder / "predicted.csv")  # fmt: skip
+    assert told.exit_code == 0, told.output
+
+
+def test_a_dry_run_and_a_file_of_settings(desk):
+    config = desk.put("run.toml", 'rounds = "auto"\nlearner = "built-in"\n')
+    done = desk.fit(
+        "--dry-run", "--n", 600, "--json", "--config", config, learner=None, n_teachers=None
+    )
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["cost"]["epsilon"] <= 1 and told["settings"]["release"] == "corrections"
+    assert told["account"]["reserved"]["epsilon"] == 0
+    refused = desk.fit("--dry-run", "--n", 600, learner="built-in", epsilon=4)
+    assert refused.exit_code == NOT_RELEASED
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"rounds": 0}, "--rounds"),
+        ({"rounds": "many"}, "--rounds"),
+        ({"rounds": 2, "labels": "labels.csv"}, "--labels: corrections release no labels"),
+        ({"rounds": 2, "query": "margin"}, "`query` must be left"),
+        ({"rounds": 2, "mechanism": "laplace"}, "`mechanism` must be left"),
+        ({"learner": "built-in", "param": "C=2"}, "takes no arguments"),
+        ({"rounds": 2, "learner": "sklearn.neighbors.KNeighborsClassifier"}, "sample_weight"),
+    ],
+    ids=str,
+)
+def test_what_does_not_go_together_is_said_and_spends_nothing(desk, options, words):
+    done = desk.fit(**options)
+    assert done.exit_code == BAD_INPUT and words in done.stderr, done.output
+    listed = json.loads(desk("datasets", "--project", desk.folder, "--json").stdout)
+    assert listed[0]["reserved"]["epsilon"] == 0
+
+
+@pytest.mark.parametrize("options", [{"rounds": 3}, {"learner": "built-in"}], ids=str)
+def test_labels_are_votes(desk, options):
+    done = desk(*desk.words("label", **options))
+    assert done.exit_code == BAD_INPUT and "use tacit fit" in done.stderr
+
+
+def test_a_run_that_was_interrupted_goes_on_with_the_rounds_it_has(desk, monkeypatch):
+    made = []
+    whole = LogisticCorrections.contributions
+
+    def counted(self, metric):
+        made.append(metric)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return whole(self, metric)
+
+    monkeypatch.setattr(LogisticCorrections, "contributions", counted)
+    how = {"learner": "built-in", "rounds": 4, "n_teachers": 60}
+    stopped = desk.fit(**how)
+    assert stopped.exit_code == 130, stopped.output
+    done = desk.fit("--json", **how)
+    assert done.exit_code == 0, done.output
+    assert "goes on with an interrupted run, which is paid for already" in done.stderr
+    told = json.loads(done.stdout)
+    assert told["resumed"] and told["account"]["reserved"]["epsilon"] <= 1.0001
+    assert told["privacy"]["questions"] == 4
+    # Two rounds before, the one that was stopped, and the two that were missing.
+    assert len(made) == 5
