@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import warnings
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import tacit.correcting.logistic
 from tacit import Budget, PATEClassifier, PublicPool, load_student, save_student
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
+from tacit.labeling.elsewhere import VotesElsewhere
+from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import ReleasedCorrections
 from tacit.privacy.ledger import MemoryLedger, SqliteLedger
 from tacit.privacy.noise import NoiseSource
@@ -203,7 +206,7 @@ def test_add_remove(task, learner):
 def test_labels_alone(task):
     without = built_in(protect="labels").fit(task.X, task.y)
     assert without.score(task.X, task.y) > 0.8
-    assert without.privacy_.neighbouring.value == "replace-label"
+    assert without.privacy_.neighbouring.value == "labels"
     given = built_in(protect="labels").fit(task.X, task.y, X_public=task.pool)
     assert given.score(task.X, task.y) > 0.8
 
@@ -216,9 +219,8 @@ def test_a_given_number_of_teachers_is_kept(task):
 
 
 def test_shards_and_votes_from_elsewhere_do_not_correct(task):
-    from tacit.labeling.elsewhere import read_counts
-
-    votes = read_counts({"points": list(range(60)), "counts": [[3, 7]] * 60}, n_teachers=10)
+    counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
+    votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
     with pytest.raises(InvalidArgument, match="`rounds` needs the records themselves"):
         PATEClassifier(None, classes=[0, 1], rounds=3).fit(votes, X_public=task.pool)
 
@@ -325,7 +327,7 @@ def test_two_workers_make_the_same_student(task):
 
 def test_two_fits_add_up_on_one_ledger(task, tmp_path):
     path = tmp_path / "ledger.sqlite"
-    with SqliteLedger(path, budget=Budget(2.5, 1e-4)) as file:
+    with closing(SqliteLedger(path, budget=Budget(2.5, 1e-4))) as file:
         clf = built_in(epsilon=1.0, ledger=file)
         clf.fit(task.X, task.y, X_public=task.pool)
         once = file.reserved().epsilon
@@ -337,7 +339,7 @@ def test_two_fits_add_up_on_one_ledger(task, tmp_path):
 
 
 def test_a_ledger_file_takes_no_test_noise(task, tmp_path):
-    with SqliteLedger(tmp_path / "ledger.sqlite", budget=Budget(2.5, 1e-4)) as file:
+    with closing(SqliteLedger(tmp_path / "ledger.sqlite", budget=Budget(2.5, 1e-4))) as file:
         with pytest.raises(LedgerError, match="noise"):
             of("logistic", Seeded, ledger=file, epsilon=1.0).fit(task.X, task.y, X_public=task.pool)
 

@@ -110,10 +110,18 @@ def test_the_metric_is_the_prior_of_the_pool_labelled_by_the_student(make_settin
 def test_scores_that_are_linear_are_found_again(make_setting):
     _, _, pool, metric, _ = make_setting(3)
     weights = RNG.normal(size=metric.weights.shape)
-    # Whitened weights, but for what the ridge takes: A^-1/2 (A - ridge) w.
-    precision = np.linalg.inv(metric.whiten @ metric.whiten)
-    expected = metric.whiten @ (precision - np.eye(len(precision))) @ weights
-    np.testing.assert_allclose(metric.of_scores(pool @ weights), expected, atol=1e-8)
+    found = metric.whiten @ metric.of_scores(pool @ weights)
+    np.testing.assert_allclose(found, weights, atol=0.01)
+
+
+def test_contributions_are_as_long_as_expected_to_first_order(make_setting):
+    """The first-order length, against the length of residuals drawn from the student."""
+    _, _, pool, metric, _ = make_setting(3)
+    points, labels = metric.imagined_labels(np.random.default_rng(0), 4000, 3)
+    miss = np.eye(3)[labels] - metric.probabilities[points]
+    rows = np.einsum("kia,kic->kac", (pool @ metric.whiten)[points], miss @ contrasts(3))
+    length = np.sqrt((rows**2).sum(axis=(1, 2)).mean())
+    assert metric.typical_length(3) == pytest.approx(length, rel=0.1)
 
 
 def test_imagined_labels_are_drawn_from_the_student(make_setting):

@@ -34,8 +34,11 @@ class Silent:
     def contributions(self, metric: Metric) -> Iterator[Any]:
         yield np.zeros((3, metric.weights.size))
 
-    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> Any:
-        return np.full((n, metric.weights.size), self._imagined)
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> Any:
+        return np.full((9, metric.weights.size), self._imagined)
+
+    def reach(self, metric: Metric) -> float:
+        return 0.5
 
 
 def without_noise(teachers: Any, pool: Any, n_classes: int, rounds: int, **how: Any) -> Any:

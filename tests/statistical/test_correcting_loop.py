@@ -47,9 +47,9 @@ def test_contributions_that_are_not_clipped_are_caught(monkeypatch):
 class RadiusOfRecords(ReplacedTeacher):
     """The fault of choosing the radius by how long private contributions are."""
 
-    def imagined(self, metric: Metric, n: int, rng: np.random.Generator) -> Any:
-        public = super().imagined(metric, n, rng)
-        return public * (1.5 if self._side > 0 else 1.0)
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> Any:
+        public = super().imagined(metric, rng)
+        return public * (0.2 if self._side > 0 else 0.1)
 
 
 def test_a_radius_that_follows_the_records_is_caught():
