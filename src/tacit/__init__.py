@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from tacit.classifier import PATEClassifier as PATEClassifier
     from tacit.datasets.records import PublicPool as PublicPool
     from tacit.datasets.representation import PoolRepresentation as PoolRepresentation
+    from tacit.datasets.steps import StepFeatures as StepFeatures
     from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
     from tacit.mechanisms.confident import ConfidentVote as ConfidentVote
     from tacit.mechanisms.counts import VoteCounts as VoteCounts
@@ -58,6 +59,7 @@ _HOMES = {
     "SparseVote": "tacit.mechanisms.sparse_vector",
     "StableRelease": "tacit.mechanisms.instability",
     "StableVote": "tacit.mechanisms.instability",
+    "StepFeatures": "tacit.datasets.steps",
     "VoteCounts": "tacit.mechanisms.counts",
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_oracle": "tacit.persistence.oracle",

@@ -18,6 +18,7 @@ OWN_TYPES = (
     "tacit.datasets.representation.PoolRepresentation",
     "tacit.datasets.representation._NumberEncoder",
     "tacit.datasets.representation._RareWords",
+    "tacit.datasets.steps.StepFeatures",
     "tacit.students.linear.LinearStudent",
     "tacit.students.noise_aware.NoiseAwareStudent",
 )
