@@ -49,7 +49,7 @@ def pool(split: Split) -> tuple[Parts, PoolRepresentation]:
     return split.numbers, PoolRepresentation(scale=4.0)
 
 
-def steps(n_steps: int, n_components: int, flatten: float = 0.125) -> Route:
+def steps(n_steps: int, n_components: int, flatten: float = 0.25) -> Route:
     """Return a representation by steps of numbers."""
 
     def route(split: Split) -> tuple[Parts, PoolRepresentation]:
@@ -62,10 +62,10 @@ def steps(n_steps: int, n_components: int, flatten: float = 0.125) -> Route:
 
 ROUTES: dict[str, Route] = {
     "pool": pool,
-    "steps": steps(100, 400),
-    "steps-30": steps(30, 400),
-    "steps-10": steps(10, 400),
-    "steps-150-coordinates": steps(100, 150),
+    "steps": steps(30, 400),
+    "steps-100": steps(100, 400),
+    "steps-150-coordinates": steps(30, 150),
+    "steps-flatter": steps(30, 400, 0.5),
 }
 
 

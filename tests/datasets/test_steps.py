@@ -16,7 +16,7 @@ POOL = np.column_stack([RNG.normal(size=60), RNG.integers(0, 2, 60), np.zeros(60
 
 
 def test_a_step_counts_the_pools_values_below():
-    found = StepFeatures().fit(POOL).transform(POOL)
+    found = StepFeatures(n_steps=100).fit(POOL).transform(POOL)
     assert found.shape[1] == 59 + 1
     ranks = np.argsort(np.argsort(POOL[:, 0]))
     assert np.array_equal(found[:, :59].sum(axis=1), ranks)

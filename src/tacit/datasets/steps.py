@@ -30,8 +30,8 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    n_steps : int, default 100
-        Most steps of a column. Public.
+    n_steps : int, default 30
+        Most steps of a column. Public. More resolve more, and each is a direction that gets noise.
 
     Notes
     -----
@@ -46,7 +46,7 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
 
-    def __init__(self, n_steps: int = 100) -> None:
+    def __init__(self, n_steps: int = 30) -> None:
         self.n_steps = n_steps
 
     def fit(self, X: Any, y: Any = None) -> Self:
