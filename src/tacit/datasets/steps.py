@@ -42,7 +42,7 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> pool = np.array([[0.0], [0.0], [0.0], [3.0], [9.0]])
-    >>> StepFeatures().fit(pool).transform([[0.0], [5.0], [10.0]]).tolist()
+    >>> StepFeatures().fit(pool).transform([[0.0], [2.0], [10.0]]).tolist()
     [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]
     """
 
