@@ -46,7 +46,10 @@ RECORDS_NEEDED = (
 )
 
 _CLIP = 0.35
-"""Radius over the typical length of a contribution."""
+"""Radius over the length of a contribution to first order."""
+
+_TYPICAL = {True: 1.0, False: 0.6}
+"""Radius over the length of public teachers' contributions, at most: built-in and others."""
 
 _SHARD_UNKNOWN = 10
 """Nominal size of a shard where the number of records is private."""
@@ -194,7 +197,7 @@ def resolve_rounds(
         learner=settings.learner,
         n_teachers=n_teachers,
         shard_size=size,
-        schedule=Schedule(rounds, _CLIP),
+        schedule=Schedule(rounds, _CLIP, _TYPICAL[built_in]),
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,

@@ -111,7 +111,10 @@ def test_scores_that_are_linear_are_found_again(make_setting):
     _, _, pool, metric, _ = make_setting(3)
     weights = RNG.normal(size=metric.weights.shape)
     found = metric.whiten @ metric.of_scores(pool @ weights)
-    np.testing.assert_allclose(found, weights, atol=0.01)
+    # Least squares by the curvature of each point, with the prior's ridge of one.
+    seen = PRIOR_WEIGHT / len(pool) * (pool * metric.curvature[:, None]).T @ pool
+    expected = np.linalg.solve(seen + np.eye(len(seen)), seen @ weights)
+    np.testing.assert_allclose(found, expected, atol=1e-8)
 
 
 def test_contributions_are_as_long_as_expected_to_first_order(make_setting):

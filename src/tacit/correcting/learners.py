@@ -30,7 +30,7 @@ _ANCHOR_ROWS = 600
 """About how many weighted rows the pool adds to every shard: more cost time and tell little."""
 
 _SHARPENED = 3
-_MOST_SHARPENED = 5.0
+_MOST_SHARPENED = 8.0
 _LEAST_REACH = 0.1
 _IMAGINED = 60
 _SURE = 1e-3

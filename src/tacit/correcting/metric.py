@@ -19,7 +19,6 @@ PRIOR_WEIGHT = 150.0
 """How many records the pool, labelled by the student, counts for."""
 
 _RIDGE = 1.0
-_UNSEEN = 0.05
 _FLOOR = 0.02
 """Curvature below this is not trusted: a student that is sure of a point may be wrong."""
 
@@ -28,8 +27,7 @@ _FLOOR = 0.02
 class Metric:
     """The prior precision A of a student's weights, from public points alone.
 
-    ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast; ``project`` takes
-    what is seen on the pool to whitened weights. ``probabilities``
+    ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast. ``probabilities``
     are the student's, of the pool's points. ``curvature`` is the mean second derivative of the loss
     of each point over the contrasts.
     """
@@ -39,7 +37,6 @@ class Metric:
     probabilities: FloatArray
     curvature: FloatArray
     whiten: FloatArray
-    project: FloatArray
 
     @classmethod
     def of(cls, pool: FloatArray, weights: FloatArray, n_classes: int) -> Metric:
@@ -50,8 +47,7 @@ class Metric:
         values, vectors = np.linalg.eigh(precision)
         values = np.maximum(values, 0.0)
         whiten = (vectors * (values + _RIDGE) ** -0.5) @ vectors.T
-        project = (vectors * ((values + _RIDGE) ** 0.5 / (values + _UNSEEN))) @ vectors.T
-        return cls(pool, weights, found, curvature, whiten, project)
+        return cls(pool, weights, found, curvature, whiten)
 
     def typical_length(self, shard_size: int) -> float:
         """Return how long the correction of a shard is, to first order, if the student is right.
@@ -66,11 +62,11 @@ class Metric:
     def of_scores(self, difference: FloatArray) -> FloatArray:
         """Return the whitened weights nearest to contrasts given on the pool's points.
 
-        Nearest by the curvature of each point. Contrasts that are linear in the coordinates give
-        their weights back, but for directions that the pool hardly shows.
+        Nearest by the curvature of each point, with the prior's ridge: in directions that the pool
+        hardly shows little is moved.
         """
         weighed = self.pool * (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None]
-        found: FloatArray = self.project @ (weighed.T @ difference)
+        found: FloatArray = self.whiten @ (weighed.T @ difference)
         return found
 
     def imagined_labels(

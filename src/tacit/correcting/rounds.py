@@ -47,15 +47,18 @@ class Schedule:
         Contributions are clipped at this many times the length they would typically have, to first
         order, if the student were right: noise falls with it, and what counts is where they point
         on average.
+    typical : float, default 1
+        Nor are they longer than this many times what teachers of public points contribute.
     """
 
     rounds: int
     clip: float
+    typical: float = 1.0
 
     def radius(self, first_order: float, expected: FloatArray) -> float:
-        """Return the radius: never longer than what teachers of public points contribute."""
+        """Return the radius, from the length to first order and lengths of public teachers."""
         typical = float(np.sqrt((expected**2).mean()))
-        found = min(self.clip * first_order, typical)
+        found = min(self.clip * first_order, self.typical * typical)
         return found if np.isfinite(found) and found > 0 else 1.0
 
     def gain(self, number: int) -> float:
