@@ -61,6 +61,8 @@ _VOTES_ONLY: dict[str, tuple[Any, ...]] = {
     "noise_rule": (None,),
     "n_queries": ("auto",),
     "student": (None,),
+    "n_rounds": (15,),
+    "refusals": ("unlabelled",),
 }
 """Settings about votes, and the values that leave them alone."""
 
@@ -229,7 +231,8 @@ def _refuse_settings_of_votes(settings: Any) -> None:
     for name, left_alone in _VOTES_ONLY.items():
         given = getattr(settings, name)
         if not any(
-            given is value or (isinstance(given, str) and given == value) for value in left_alone
+            given is value or (type(given) is type(value) and given == value)
+            for value in left_alone
         ):
             raise InvalidArgument(
                 f"`{name}` must be left at {left_alone[0]!r} with `rounds`: teachers then correct "

@@ -406,6 +406,8 @@ def test_an_interruption_on_the_way_keeps_what_was_released(task, ledger, monkey
         ({"release": "label"}, "`release` must be left at 'auto'"),
         ({"n_queries": 20}, "`n_queries` must be left at 'auto'"),
         ({"noise_rule": lambda *a: 1.0}, "`noise_rule` must be left at None"),
+        ({"n_rounds": 3}, "`n_rounds` must be left at 15"),
+        ({"refusals": "random"}, "`refusals` must be left at 'unlabelled'"),
         ({"rounds": 0}, "`rounds` must be"),
         ({"rounds": 2.5}, "`rounds` must be"),
         ({"rounds": True}, "`rounds` must be"),
@@ -414,7 +416,7 @@ def test_an_interruption_on_the_way_keeps_what_was_released(task, ledger, monkey
         ({"learner": KNeighborsClassifier()}, "takes `sample_weight`; KNeighborsClassifier"),
         ({"representation": "rich"}, "`representation`"),
     ],
-    ids=str,
+    ids=lambda given: next(iter(given)) if isinstance(given, dict) else given[:20],
 )
 def test_settings_that_do_not_fit_are_refused_before_anything_is_reserved(
     task, ledger, settings, words

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from typing import Any
 
@@ -16,10 +17,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.correcting import LearnerCorrections, LogisticCorrections
+from tacit.correcting.coordinates import with_constant
 from tacit.correcting.learners import check_correcting, class_scores, weight_name
 from tacit.correcting.metric import Metric
 from tacit.errors import InvalidArgument
 from tacit.teachers.partition import hash_split, shard_positions
+from tacit.teachers.retrying import retrying
 
 
 def made(
@@ -214,3 +217,29 @@ def test_scores_of_another_width_are_refused():
     assert class_scores(model, X, 3).shape == (40, 3)
     with pytest.raises(InvalidArgument, match="one score per class and point, 4 columns"):
         class_scores(model, X, 4)
+
+
+class Deadly(LogisticRegression):
+    """Takes its worker down when it sees a certain record."""
+
+    def fit(self, X, y, sample_weight=None):
+        if (np.asarray(X) == 777.0).any():
+            os._exit(3)
+        return super().fit(X, y, sample_weight=sample_weight)
+
+
+def test_a_shard_that_kills_its_workers_counts_as_no_correction():
+    """Which shard it was, or that there was one, must not be told: no error, a row of zeros."""
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(12, 2)), rng.integers(2, size=12)
+    X[0, 0] = 777.0
+    pool = rng.normal(size=(30, 2))
+    teachers = LearnerCorrections(
+        Deadly(), X, labels, np.split(np.arange(12), 4), pool,
+        n_classes=2, shard_size=3, seed=1, rng=rng, n_jobs=2,
+    )  # fmt: skip
+    metric = Metric.of(with_constant(pool), np.zeros((3, 1)), 2)
+    with retrying(attempts=1):
+        rows = np.concatenate(list(teachers.contributions(metric)))
+    assert rows.shape == (4, 3)
+    assert (np.abs(rows).sum(axis=1) == 0).sum() == 1

@@ -20,11 +20,13 @@ from tacit.correcting.metric import PRIOR_WEIGHT, Metric, probabilities
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.global_random import kept
+from tacit.teachers.handed import Batch, RowBatch
 from tacit.teachers.labels import UNKNOWN
 from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import IndexArray, RowForm, row_access, take
-from tacit.teachers.train import Shard, over_shards
+from tacit.teachers.train import over_shards
+from tacit.teachers.versions import versions_behind
 
 _ANCHOR_ROWS = 600
 """About how many weighted rows the pool adds to every shard: more cost time and tell little."""
@@ -112,7 +114,7 @@ class LearnerCorrections:
         task = self._task(metric)
         shards = [(k, take(self._points, points[k]), labels[k]) for k in range(_IMAGINED)]
         with Quiet(), kept():
-            return task(shards)
+            return task(RowBatch(shards))
 
     def _task(self, metric: Metric) -> _Correct:
         """Return what fits a teacher: found once per round, since finding the reference takes fits.
@@ -190,10 +192,15 @@ class _Correct:
         seed: int,
     ) -> None:
         self._recipe, self._anchored, self._points = ready, anchored, points
+        self.versions = versions_behind(ready.learner)
         self._reference, self._metric, self._seed = reference, metric, seed
 
-    def __call__(self, shards: Sequence[Shard]) -> FloatArray:
-        return np.array([self._one(*shard) for shard in shards])
+    def __call__(self, shards: Batch) -> FloatArray:
+        return np.array([self._one(number, X, labels) for number, X, labels in shards])
+
+    def lost(self, numbers: Sequence[int]) -> FloatArray:
+        """Return zero corrections for shards that no worker could finish: an error would tell."""
+        return np.zeros((len(numbers), self._metric.weights.size))
 
     def _one(self, number: int, X: Any, labels: Any) -> FloatArray:
         width, contrasts = self._metric.weights.shape

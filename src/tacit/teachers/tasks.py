@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
 from tacit.datasets.records import n_rows
-from tacit.errors import WorkersFailed
-from tacit.teachers.handed import Batch, Shard
+from tacit.teachers.handed import Batch
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import Recipe, recipe, shard_seed
 from tacit.teachers.teacher import Teacher, fit_recipe
@@ -21,22 +20,6 @@ _T = TypeVar("_T")
 
 LOST = "lost"
 """The event of a teacher whose shard no worker could finish."""
-
-
-class Plain(Generic[_T]):
-    """Any function of shards, without a stand-in for those that no worker could finish."""
-
-    versions: Mapping[str, str] = {}
-
-    def __init__(self, work: Callable[[Sequence[Shard]], _T]) -> None:
-        self._work = work
-
-    def __call__(self, shards: Batch) -> _T:
-        return self._work(list(shards))
-
-    def lost(self, numbers: Sequence[int]) -> _T:
-        """Refuse: how many there are is not said."""
-        raise WorkersFailed("Work on a shard could not be finished by any worker.")
 
 
 class Kept:

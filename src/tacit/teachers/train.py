@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
 import joblib
@@ -13,6 +13,7 @@ from tacit import _validate
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
+from tacit.teachers.carry import Task
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.gather import gather, gather_counts, gather_kept_counts, gather_teachers
 from tacit.teachers.handed import Shard as Shard
@@ -20,7 +21,7 @@ from tacit.teachers.handed import TableShards
 from tacit.teachers.kept import KeptVotes
 from tacit.teachers.labels import ClassList
 from tacit.teachers.rows import IndexArray, RowForm, row_access, take
-from tacit.teachers.tasks import Counted, Kept, Plain, Voted
+from tacit.teachers.tasks import Counted, Kept, Voted
 from tacit.teachers.vote import TeacherEnsemble
 
 _T = TypeVar("_T")
@@ -175,7 +176,7 @@ def train_and_count(
 
 
 def over_shards(
-    task: Callable[[Sequence[Shard]], _T],
+    task: Task[_T],
     X: Any,
     y: Any,
     shards: Sequence[IndexArray],
@@ -184,13 +185,9 @@ def over_shards(
     n_jobs: int | None = None,
     progress: bool | None = False,
 ) -> Iterator[_T]:
-    """Yield what a task makes of batches of shards, in the order in which they finish. Private.
-
-    Raises ``WorkersFailed`` when a shard cannot be finished: a task that knows what stands for
-    such a shard is better given to ``gather`` as one of ``tacit.teachers.tasks``.
-    """
+    """Yield what a task makes of batches of shards, in the order in which they finish. Private."""
     table = _table(X, y, shards, form)
-    return gather(Plain(task), table, range(len(shards)), n_jobs=n_jobs, progress=progress)
+    return gather(task, table, range(len(shards)), n_jobs=n_jobs, progress=progress)
 
 
 def _table(X: Any, y: Any, shards: Sequence[IndexArray], form: RowForm) -> TableShards:
