@@ -80,7 +80,7 @@ def contrasts(n_classes: int) -> FloatArray:
 
     Examples
     --------
-    >>> contrasts(2).ravel().tolist()
+    >>> contrasts(2).ravel().round(6).tolist()
     [-0.5, 0.5]
     """
     basis = np.zeros((n_classes, n_classes - 1))
@@ -98,7 +98,7 @@ def as_contrasts(scores: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> as_contrasts(np.array([[-1.0, 1.0]])).tolist()
+    >>> as_contrasts(np.array([[-1.0, 1.0]])).round(6).tolist()
     [[2.0]]
     """
     found: FloatArray = 2 * (scores @ contrasts(scores.shape[1]))

@@ -80,7 +80,7 @@ def rounded_epsilon(delta: float, mu: float, distance: float) -> float:
     Examples
     --------
     >>> round(rounded_epsilon(1e-5, 0.25, 1e-12), 4)
-    0.9227
+    0.9263
     """
 
     def excess(epsilon: float) -> float:
