@@ -107,7 +107,7 @@ def dask(folder: Path, parts: Any) -> Iterator[Open]:
     cluster = distributed.LocalCluster(
         n_workers=2,
         threads_per_worker=1,
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",  # any free port: another run may have the usual one
         local_directory=str(folder),
         silence_logs=60,
     )
