@@ -264,6 +264,29 @@ def test_a_ledger_that_cannot_be_used_is_503(run: Any, monkeypatch: pytest.Monke
     assert running.client.get("/healthz").json() == {"status": "alive"}
 
 
+def test_it_is_not_ready_while_nothing_can_be_recorded(
+    run: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A full disk can be read: only a question shows that it cannot be written."""
+    running = run()
+
+    def fail(*args: Any, **kwargs: Any) -> None:
+        raise LedgerUnavailable("The disk is full.")
+
+    for broken, place in (
+        (running.service.ledger, "answer"),
+        (running.service.access, "same_as_before"),
+    ):
+        with monkeypatch.context() as full:
+            full.setattr(broken, place, fail)
+            response = running.ask(CLEAR, **{"Idempotency-Key": place})
+            assert is_problem(response, problems.UNAVAILABLE)
+            response = running.client.get("/readyz")
+            assert is_problem(response, problems.UNAVAILABLE) and "retry-after" in response.headers
+        assert running.ask(CLEAR, **{"Idempotency-Key": place}).status_code == 200
+        assert running.client.get("/readyz").status_code == 200
+
+
 def test_while_keys_cannot_be_looked_up_it_is_503(run: Any) -> None:
     running = run()
     with sqlite3.connect(running.service.settings.access) as db:

@@ -409,7 +409,11 @@ def _until(now: int, days: float | None) -> int | None:
 def _engine(where: str | os.PathLike[str]) -> sa.Engine:
     text = os.fspath(where)
     if "://" in text and not text.startswith("sqlite"):
-        return sa.create_engine(_with_driver(text), pool_pre_ping=True)
+        from tacit.privacy.ledger.postgres_connection import LIVELY
+
+        url = sa.make_url(_with_driver(text))
+        lively = {name: value for name, value in LIVELY.items() if name not in url.query}
+        return sa.create_engine(url, pool_pre_ping=True, connect_args=lively)
     path = Path(text.removeprefix("sqlite:///"))
     _create_private(path)
     engine = sa.create_engine(f"sqlite:///{path}", connect_args={"timeout": 30})

@@ -22,6 +22,9 @@ from tacit.errors import (
 
 MEDIA_TYPE = "application/problem+json"
 
+RETRY_AFTER = 5
+"""Seconds after which a request that could not be recorded may be sent again."""
+
 
 @dataclass(frozen=True, slots=True)
 class Kind:
@@ -98,9 +101,14 @@ def problem_of(error: TacitError) -> Problem:
                 "were answered before still are.",
             )
         case LedgerError() | NoiseError():
-            return Problem(UNAVAILABLE, "Try again later.", {"Retry-After": "5"})
+            return unavailable("Try again later.")
         case _:
             return Problem(BROKEN)
+
+
+def unavailable(detail: str) -> Problem:
+    """Return the problem of a service that cannot answer now."""
+    return Problem(UNAVAILABLE, detail, {"Retry-After": str(RETRY_AFTER)})
 
 
 def documented(*kinds: Kind) -> dict[int | str, dict[str, object]]:

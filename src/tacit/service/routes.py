@@ -23,6 +23,7 @@ from tacit.service.problems import (
     WRONG_TYPE,
     Problem,
     problem_of,
+    unavailable,
 )
 from tacit.service.session import media_type
 from tacit.service.state import Service
@@ -64,7 +65,8 @@ async def answer(service: Service, holder: Holder, asked: Asked) -> bytes:
     except AllowanceExceeded:
         raise _allowance(holder, now) from None
     except TacitError as error:
-        raise problem_of(error) from None
+        raise _noted(service, problem_of(error)) from None
+    service.lately.worked()
     service.activity.add(holder.name, answers)
     return service.replies.body(answers, len(asked))
 
@@ -87,9 +89,16 @@ async def _refuse_other_body(
     try:
         same = await asyncio.to_thread(service.access.same_as_before, holder.name, *digests)
     except TacitError as error:
-        raise problem_of(error) from None
+        raise _noted(service, problem_of(error)) from None
     if not same:
         raise Problem(REPEATED, "Use a new key for a new request.")
+
+
+def _noted(service: Service, problem: Problem) -> Problem:
+    """Return the problem; if questions could not be recorded, the service is not ready."""
+    if problem.kind is UNAVAILABLE:
+        service.lately.failed()
+    return problem
 
 
 def _allowance(holder: Holder, now: float) -> Problem:
@@ -181,10 +190,12 @@ async def get_health(request: Request) -> Response:
 
 
 async def get_ready(request: Request) -> Response:
-    """Say whether questions can be answered: the ledger can be read, and nobody is stopping."""
+    """Say whether questions can be answered: the ledger can be read and, lately, written."""
     service = service_of(request)
     if service.stopping:
-        raise Problem(UNAVAILABLE, "The service is stopping.", {"Retry-After": "5"})
+        raise unavailable("The service is stopping.")
+    if not service.lately.able:
+        raise unavailable("The last question could not be recorded.")
     try:
         await asyncio.to_thread(service.ledger.head)
     except TacitError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from tacit._private_files import PrivateDirectory
-from tacit.errors import ExposedFiles, InvalidArgument
+from tacit.errors import ExposedFiles, InvalidArgument, TacitError
 from tacit.persistence.oracle import account_elsewhere, load_oracle
 from tacit.service import logs
 from tacit.service.access import Access
@@ -97,7 +98,13 @@ def worker_app() -> ASGIApp:
     """Return the application of one worker process, from the settings its parent left."""
     settings = handed_down()
     logs.set_up(settings.log_level)
-    return create_app(open_service(settings))
+    try:
+        return create_app(open_service(settings))
+    except TacitError as error:
+        # The parent starts another in our place, again and again until the ledger is back.
+        log("not started", logging.ERROR, error=type(error).__name__)
+        time.sleep(1.0)
+        sys.exit(1)
 
 
 def server_of(app: ASGIApp, settings: Settings) -> uvicorn.Server:

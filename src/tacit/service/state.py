@@ -15,6 +15,7 @@ from tacit.service.access import Access
 from tacit.service.activity import Activity
 from tacit.service.desk import Desk
 from tacit.service.gate import Gate
+from tacit.service.lately import Lately
 from tacit.service.limits import Buckets
 from tacit.service.logs import log
 from tacit.service.metrics import Metrics
@@ -55,6 +56,7 @@ class Service:
         self.metrics = Metrics()
         self.replies = Replies(oracle.classes_)
         self.activity = Activity(access)
+        self.lately = Lately()
         self.sessions = Sessions(access, secure=settings.secure_cookies)
         self.stopping = False
 

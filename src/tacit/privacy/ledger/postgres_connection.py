@@ -20,6 +20,15 @@ from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnav
 from tacit.privacy.ledger.lent import LentConnection
 from tacit.privacy.ledger.store import CommitUnclear
 
+LIVELY = {
+    "connect_timeout": 10,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 30_000,
+}
+"""So that a server that vanished without a word is given up after half a minute, not hours."""
+
 # Locks of a transaction are numbers; this word and the schema's number make one of our own.
 _LOCK_SPACE = int.from_bytes(b"taci") << 32
 
@@ -67,6 +76,7 @@ class PostgresConnection(LentConnection[Connection]):
         _, options = self.url.get_dialect()().create_connect_args(self.url)
         connection = Connection.connect(
             **{
+                **LIVELY,
                 "connect_timeout": max(2, int(min(self._timeout, 10))),
                 "fallback_application_name": "tacit",
                 "client_encoding": "utf8",
