@@ -26,8 +26,8 @@ class PlannedMeans(Uncopyable):
     mechanism : ClippedMean
         Public; ``releases`` of it are planned.
     ledger, delta, noise, key
-        As for ``Labeler``. A plan that does not fit the ledger is refused at once; it is reserved
-        under ``key``, or found again, with the first release.
+        As for ``Labeler``. A plan that does not fit the ledger, or is another than the one
+        opened under ``key`` before, is refused at once; it is reserved with the first release.
 
     Examples
     --------
@@ -55,6 +55,8 @@ class PlannedMeans(Uncopyable):
         self._wanted, self._key = mechanism.plan(delta), key
         if ledger.find_plan(key) is None:
             ledger.check_plan(self._wanted)
+        else:  # paid for already; another plan under this key is refused
+            ledger.open_plan(self._wanted, key)
 
     @property
     def plan(self) -> Plan:
