@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from tacit.datasets.records import n_rows, take
 from tacit.teachers.quiet import Quiet
+from tacit.teachers.teacher import FAILURES
 
 
 def represented(representation: Any, points: Any) -> Any:
@@ -47,7 +48,7 @@ class RepresentedRows:
                 found = _plain(self._representation.transform(take(self._records, rows)))
                 if found.shape == shape:
                     return found
-            except Exception:
+            except FAILURES:
                 pass
         return sp.csr_matrix(shape) if self._sparse else np.zeros(shape)
 

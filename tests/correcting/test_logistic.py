@@ -12,20 +12,21 @@ from scipy import optimize, special
 from tacit._represented import RepresentedRows
 from tacit.correcting import LogisticCorrections
 from tacit.correcting.coordinates import contrasts, with_constant
+from tacit.correcting.logistic import _dual, _padded, _primal
 from tacit.teachers.partition import hash_split, shard_positions
 
 
-def made(setting: Any, X: Any, y: Any, shards: Any, **settings: Any) -> LogisticCorrections:
+def made(
+    setting: Any, X: Any, y: Any, shards: Any, size: int = 4, **settings: Any
+) -> LogisticCorrections:
     return LogisticCorrections(
         X, y, shards, setting.coordinates, setting.pool,
-        n_classes=setting.n_classes, shard_size=4, **settings,
+        n_classes=setting.n_classes, shard_size=size, **settings,
     )  # fmt: skip
 
 
 def rows_of(teachers: Any, setting: Any, shards: Any) -> np.ndarray:
     """Return contributions in the order of teachers: the blocks come by padded size."""
-    from tacit.correcting.logistic import _padded
-
     found = np.concatenate(list(teachers.contributions(setting.metric)))
     sizes = np.array([_padded(len(shard)) for shard in shards])
     order = np.concatenate([np.flatnonzero(sizes == size) for size in np.unique(sizes)])
@@ -90,9 +91,12 @@ def test_shards_without_a_known_label_contribute_nothing(make_setting):
 
 @pytest.mark.parametrize("n_classes", [2, 4])
 @pytest.mark.parametrize("together", [False, True])
-def test_a_replaced_record_changes_one_row_and_no_bit_of_another(make_setting, n_classes, together):
+@pytest.mark.parametrize("sizes", [[5] * 13 + [4] * 8, [13] * 4 + [12] * 3], ids=["few", "many"])
+def test_a_replaced_record_changes_one_row_and_no_bit_of_another(
+    make_setting, n_classes, together, sizes
+):
     setting = make_setting(n_classes, width=9)
-    X, y, shards = records(setting, [5] * 13 + [4] * 8)
+    X, y, shards = records(setting, sizes)
     first = rows_of(made(setting, X, y, shards, together=together), setting, shards)
     rng = np.random.default_rng(3)
     for victim in rng.integers(len(X), size=12):
@@ -125,9 +129,42 @@ def test_a_record_added_elsewhere_changes_no_bit(make_setting):
         assert first[same].tobytes() == second[same].tobytes()
 
 
-def test_blocks_do_not_change_a_bit(make_setting, monkeypatch):
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_records_and_coordinates_as_unknowns_take_the_same_steps(make_setting, n_classes):
+    setting = make_setting(n_classes)
+    rng = np.random.default_rng(6)
+    features = rng.normal(scale=2.0, size=(4, 7, 5))
+    whitened = features @ setting.metric.whiten
+    start = features @ setting.metric.weights
+    target = (rng.integers(n_classes, size=(4, 7, 1)) == np.arange(n_classes)).astype(float)
+    found = [solve(whitened, start, target, n_classes) for solve in (_dual, _primal)]
+    np.testing.assert_allclose(found[0], found[1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [4, 150])
+def test_imagined_teachers_are_worked_on_in_blocks(make_setting, monkeypatch, size):
+    setting = make_setting(2)
+    teachers = made(setting, *records(setting, [5] * 4), size=size)
+    first = teachers.imagined(setting.metric, np.random.default_rng(0))
+    assert len(first) == {4: 400, 150: 266}[size]
+    seen = []
+    whole = LogisticCorrections._corrections
+
+    def counted(self: Any, features: Any, *rest: Any) -> Any:
+        seen.append(features.size)
+        return whole(self, features, *rest)
+
+    monkeypatch.setattr(LogisticCorrections, "_corrections", counted)
+    monkeypatch.setattr("tacit.correcting.logistic._BLOCK", 2**11)
+    second = teachers.imagined(setting.metric, np.random.default_rng(0))
+    assert len(seen) > 3 and max(seen) <= 2**11
+    assert second.tobytes() == first.tobytes()
+
+
+@pytest.mark.parametrize("size", [5, 24])
+def test_blocks_do_not_change_a_bit(make_setting, monkeypatch, size):
     setting = make_setting(3, width=9)
-    X, y, shards = records(setting, [5] * 40)
+    X, y, shards = records(setting, [size] * 40)
     first = rows_of(made(setting, X, y, shards), setting, shards)
     monkeypatch.setattr("tacit.correcting.logistic._BLOCK", 2**8)
     teachers = made(setting, X, y, shards)
@@ -138,22 +175,39 @@ def test_blocks_do_not_change_a_bit(make_setting, monkeypatch):
 class Refuses:
     """A representation that will not have some values."""
 
+    def __init__(self, error: type[BaseException] = ValueError) -> None:
+        self._error = error
+
     def transform(self, X: Any) -> Any:
         if not np.isfinite(X).all():
-            raise ValueError("secret 4711")
+            raise self._error("secret 4711")
         print("secret 4711")
         warnings.warn("secret 4711", stacklevel=1)
         return X
 
 
-def test_records_that_cannot_be_used_count_as_none_and_nothing_is_said(make_setting, capfd):
+class KeepsTexts:
+    """A representation whose numbers are texts, some of which are none."""
+
+    def transform(self, X: Any) -> Any:
+        return np.where(np.isfinite(X), X.astype(str), "secret 4711").astype(object)
+
+
+@pytest.mark.parametrize(
+    "representation",
+    [Refuses(), Refuses(SystemExit), KeepsTexts()],
+    ids=["raises", "exits", "texts"],
+)
+def test_records_that_cannot_be_used_count_as_none_and_nothing_is_said(
+    make_setting, capfd, representation
+):
     setting = make_setting(2)
     X, y, shards = records(setting, [4] * 6)
     X[shards[2][0]] = np.nan
     X[shards[3][1]] = np.inf
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        rows = RepresentedRows(X, Refuses(), setting.points)
+        rows = RepresentedRows(X, representation, setting.points)
         found = rows_of(made(setting, rows, y, shards), setting, shards)
         bare = rows_of(made(setting, X, y, shards), setting, shards)
     assert np.isfinite(found).all()

@@ -1,8 +1,9 @@
 """Built-in teachers: logistic regressions of a few records each, all fitted as one computation.
 
 A teacher is the logistic regression of its shard under the prior N(student, A^-1). Its weights
-leave the student only along its own records, so each fit has as many unknowns as it has records
-(times contrasts), whatever the dimension: the dual problem, solved for all shards at once.
+leave the student only along its own records, so a fit needs as many unknowns as it has records
+(times contrasts), whatever the dimension: the dual problem, solved for all shards at once. Shards
+with more records than there are coordinates have the coordinates as unknowns.
 """
 
 from __future__ import annotations
@@ -18,9 +19,14 @@ from tacit.correcting.metric import Metric, probabilities
 from tacit.teachers.labels import UNKNOWN
 from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import IndexArray, row_access, take
+from tacit.teachers.teacher import FAILURES
 
 _NEWTON_STEPS = 5
 _IMAGINED = 400
+_FEWEST_IMAGINED = 40
+_LARGE_SHARD = 100
+"""Of larger shards fewer teachers are imagined: they would take more time than the real ones."""
+
 _BLOCK = 2**21
 """How many numbers of features are worked on at once."""
 
@@ -74,12 +80,16 @@ class LogisticCorrections:
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of one whitened correction per teacher, one row each. Private."""
         for features, labels in self._stacks:
-            unknowns = features.shape[1] * (self._n_classes - 1)
-            rows = max(1, _BLOCK // max(features[0].size, unknowns**2))
-            for start in range(0, len(features), rows):
-                part = slice(start, start + rows)
+            for part in self._parts(len(features), features.shape[1]):
                 with Quiet():
                     yield self._corrections(features[part], labels[part], metric)
+
+    def _parts(self, n_shards: int, size: int) -> Iterator[slice]:
+        """Yield which shards of one size are worked on at once."""
+        dimension = self._pool.shape[1]
+        unknowns = min(size, dimension) * (self._n_classes - 1)
+        at_once = max(1, _BLOCK // max(size * dimension, unknowns**2))
+        return (slice(start, start + at_once) for start in range(0, n_shards, at_once))
 
     def reach(self, metric: Metric) -> float:
         """Return 1: the prior of a teacher is the student itself."""
@@ -87,8 +97,15 @@ class LogisticCorrections:
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
-        points, labels = metric.imagined_labels(rng, _IMAGINED, self.shard_size)
-        return self._corrections(self._pool[points], labels, metric)
+        size = self.shard_size
+        wanted = max(_FEWEST_IMAGINED, min(_IMAGINED, _IMAGINED * _LARGE_SHARD // size))
+        points, labels = metric.imagined_labels(rng, wanted, size)
+        return np.concatenate(
+            [
+                self._corrections(self._pool[points[part]], labels[part], metric)
+                for part in self._parts(wanted, size)
+            ]
+        )
 
     def _corrections(
         self, features: FloatArray, labels: NDArray[np.int64], metric: Metric
@@ -98,9 +115,10 @@ class LogisticCorrections:
         target = (labels[..., None] == np.arange(self._n_classes)).astype(np.float64)
         with np.errstate(all="ignore"):
             whitened = np.matmul(features, metric.whiten)
-            gram = np.matmul(whitened, whitened.transpose(0, 2, 1))
             start = np.matmul(features, metric.weights)
-            residual = _dual(gram, start, target, self._n_classes)
+            # Padded sizes and the dimension decide: the first is a shard's own, the other public.
+            solve = _dual if features.shape[1] <= features.shape[2] else _primal
+            residual = solve(whitened, start, target, self._n_classes)
             found: FloatArray = np.matmul(whitened.transpose(0, 2, 1), residual)
         return found.reshape(len(features), -1)
 
@@ -108,31 +126,72 @@ class LogisticCorrections:
         return f"LogisticCorrections(n_teachers={self.n_teachers}, records=<private>)"
 
 
-def _dual(gram: FloatArray, start: FloatArray, target: FloatArray, n_classes: int) -> FloatArray:
+def _dual(
+    whitened: FloatArray, start: FloatArray, target: FloatArray, n_classes: int
+) -> FloatArray:
     """Solve r = (target - softmax(start + gram r)) in contrasts, by Newton's method.
 
     The loss is convex in the primal and the unknowns are its residuals, one row per record. The
     last line takes residuals of probabilities, so that they are bounded even where five steps were
     not enough: contributions are what they are, and clipped, in any case.
     """
-    basis = contrasts(n_classes)
+    gram = np.matmul(whitened, whitened.transpose(0, 2, 1))
     n_shards, size, width = start.shape
     unknowns = size * width
     residual = np.zeros_like(start)
     for _ in range(_NEWTON_STEPS):
-        proba = probabilities(start + np.matmul(gram, residual), n_classes)
-        miss = residual - np.matmul(target - proba, basis)
-        curved = np.matmul(basis.T, proba[..., :, None] * basis)
-        mean = np.matmul(proba, basis)
-        curved = curved - mean[..., :, None] * mean[..., None, :]
+        wanted, curved = _at(start + np.matmul(gram, residual), target, n_classes)
         # Row (i, a), column (j, b): identity + H_i[a, b] * gram[i, j].
         slope = curved[:, :, :, None, :] * gram[:, :, None, :, None]
         slope = slope.reshape(n_shards, unknowns, unknowns) + np.eye(unknowns)
-        step = np.linalg.solve(slope, miss.reshape(n_shards, unknowns, 1))
+        step = np.linalg.solve(slope, (residual - wanted).reshape(n_shards, unknowns, 1))
         residual = residual - step.reshape(residual.shape)
-    proba = probabilities(start + np.matmul(gram, residual), n_classes)
-    found: FloatArray = np.matmul(target - proba, basis)
-    return found
+    return _at(start + np.matmul(gram, residual), target, n_classes)[0]
+
+
+def _primal(
+    whitened: FloatArray, start: FloatArray, target: FloatArray, n_classes: int
+) -> FloatArray:
+    """Return the same residuals, with one unknown per coordinate and contrast.
+
+    The steps are the same ones: with moved = whitened' r, a step of ``_dual`` in r is one of
+    Newton's method for the whitened weights.
+    """
+    turned = whitened.transpose(0, 2, 1)
+    n_shards, dimension, width = len(start), whitened.shape[2], start.shape[2]
+    unknowns = dimension * width
+    moved = np.zeros((n_shards, dimension, width))
+    for _ in range(_NEWTON_STEPS):
+        wanted, curved = _at(start + np.matmul(whitened, moved), target, n_classes)
+        # Row (p, a), column (q, b): identity + sum over records of w[p] H[a, b] w[q].
+        slope = np.stack(
+            [_weighed(turned, curved[:, :, one], whitened) for one in range(width)], axis=2
+        )
+        slope = slope.reshape(n_shards, unknowns, unknowns) + np.eye(unknowns)
+        miss = moved - np.matmul(turned, wanted)
+        step = np.linalg.solve(slope, miss.reshape(n_shards, unknowns, 1))
+        moved = moved - step.reshape(moved.shape)
+    return _at(start + np.matmul(whitened, moved), target, n_classes)[0]
+
+
+def _weighed(turned: FloatArray, weights: FloatArray, whitened: FloatArray) -> FloatArray:
+    """Return the sums over records of w[p] h[b] w[q], of shape (shards, p, q, b)."""
+    n_shards, size, width = weights.shape
+    rows = (whitened[..., None] * weights[:, :, None, :]).reshape(n_shards, size, -1)
+    found: FloatArray = np.matmul(turned, rows)
+    return found.reshape(n_shards, turned.shape[1], whitened.shape[2], width)
+
+
+def _at(scores: FloatArray, target: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:
+    """Return residuals and second derivatives, in contrasts, of every record at its scores."""
+    basis = contrasts(n_classes)
+    proba = probabilities(scores, n_classes)
+    width = basis.shape[1]
+    pairs = (basis[:, :, None] * basis[:, None, :]).reshape(n_classes, -1)
+    curved = np.matmul(proba, pairs).reshape(*proba.shape[:-1], width, width)
+    mean = np.matmul(proba, basis)
+    residual: FloatArray = np.matmul(target - proba, basis)
+    return residual, curved - mean[..., :, None] * mean[..., None, :]
 
 
 class _Apart:
@@ -142,7 +201,11 @@ class _Apart:
         self._rows, self._coordinates = row_access(X), coordinates
 
     def __call__(self, shard: IndexArray) -> FloatArray:
-        return with_constant(self._coordinates.transform(take(self._rows, shard)))
+        try:
+            found = self._coordinates.transform(take(self._rows, shard))
+        except FAILURES:  # a representation may keep texts, of which one is no number
+            found = np.zeros((len(shard), self._coordinates.n_features_in_))
+        return with_constant(found)
 
 
 class _Together:

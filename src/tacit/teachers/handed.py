@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tacit.teachers.rows import IndexArray, RowForm, take
+from tacit.teachers.teacher import FAILURES
 
 Shard = tuple[int, Any, Any]
 """Number, records and labels of one shard. Private, but for the number."""
@@ -113,7 +114,7 @@ class SourceBatch:
                 continue
             try:
                 X = self._conform(X)
-            except Exception:  # depends on records, so nobody is told: a shard without any
+            except FAILURES:  # depends on records, so nobody is told: a shard without any
                 X, y = [], []
             yield number, X, y
 

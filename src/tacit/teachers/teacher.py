@@ -23,8 +23,8 @@ from tacit.teachers.learner import (
 from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import own_copy, take
 
-# What a learner may raise. Not KeyboardInterrupt: that is the user's.
-_FAILURES = (Exception, SystemExit)
+FAILURES = (Exception, SystemExit)
+"""What a caller's code may raise over records without a word. KeyboardInterrupt is the user's."""
 
 
 class Teacher:
@@ -74,7 +74,7 @@ class Teacher:
                 # copy=False do, would hand its records' statistics to every later teacher.
                 found = self.model.predict(own_copy(X))
                 votes = read_votes(found, n_points, self.classes, self.decode)
-        except _FAILURES:
+        except FAILURES:
             pass
         if votes is None:
             self.events["predict-failed"] += 1
@@ -161,7 +161,7 @@ def _fitted(ready: Recipe, X: Any, positions: IntArray, classes: ClassList, seed
     try:
         model.fit(X, labels)
         diverged = _diverged(model)
-    except _FAILURES:
+    except FAILURES:
         return _constant(classes, DEFAULT, "fit-failed")
     if diverged:
         return _constant(classes, DEFAULT, "diverged")
