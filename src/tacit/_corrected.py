@@ -1,4 +1,4 @@
-"""What a fit in rounds tells: statement, release and progress. All of it public."""
+"""A fit in rounds, once its settings are known: teachers correct a student."""
 
 from __future__ import annotations
 
@@ -10,33 +10,48 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tacit._correcting import Correcting
+from tacit._opening import private_records
+from tacit._reading import Inputs
+from tacit._resolve import Sharding
 from tacit.correcting.rounds import Corrected
 from tacit.labeling.means import PlannedMeans
 from tacit.mechanisms.clipped_mean import ClippedMean
-from tacit.pipeline import ReleasedCorrections
-from tacit.privacy.price import price
+from tacit.pipeline import ReleasedCorrections, correct_student, split
 from tacit.report import PrivacyStatement
+from tacit.teachers.labels import ClassList
+from tacit.teachers.learner import check_learner
 
 
-def corrections_statement(
-    how: Correcting, corrected: Corrected, means: PlannedMeans, *, secure: bool
-) -> PrivacyStatement:
-    """Return what is promised after so many rounds."""
-    plan = means.plan
-    return PrivacyStatement(
-        epsilon=plan.guarantee.epsilon,
-        delta=plan.guarantee.delta,
-        spent_epsilon=price(means.usage(), delta=plan.guarantee.delta).epsilon,
-        neighbouring=how.neighbouring,
-        unit=how.unit,
-        mechanism=how.mechanism.name,
-        accountant=plan.accountant,
-        questions=len(corrected.answers),
-        planned=how.schedule.rounds,
-        assumptions=how.assumptions,
-        secure=secure,
-        released="corrections",
-    )
+def correct(
+    inputs: Inputs,
+    how: Correcting,
+    classes: NDArray[Any],
+    sharding: Sharding,
+    means: PlannedMeans,
+    rng: np.random.Generator,
+    *,
+    after_round: Callable[[Corrected], None],
+    n_jobs: int | None,
+    progress: bool | None,
+) -> Corrected:
+    """Train teachers on disjoint shards and let them correct a student, with a bar."""
+    if not how.built_in:
+        check_learner(how.learner, how.points.points, classes)
+    seen = how.representation if how.teachers_represented else None
+    records = private_records(inputs, sharding, seen, how.points.points)
+    shards = split(records, how.n_teachers, how.neighbouring, rng)
+    labels = ClassList(classes).positions(inputs.y)
+    teachers = how.teachers(records.X, labels, shards, rng, n_jobs=n_jobs)
+    hidden = None if progress is None else not progress
+    with tqdm(total=how.schedule.rounds, desc="corrections", unit="round", disable=hidden) as bar:
+
+        def told(so_far: Corrected) -> None:
+            after_round(so_far)
+            bar.update(len(so_far.answers) - bar.n)
+
+        return correct_student(
+            teachers, how.pool, len(classes), how.schedule, means, rng, after_round=told
+        )
 
 
 def corrections_released(
@@ -54,23 +69,3 @@ def corrections_released(
         classes=classes,
         privacy=privacy,
     )
-
-
-def with_bar(
-    tell: Callable[[Corrected], None], rounds: int, verbose: bool | None
-) -> Callable[[Corrected], None]:
-    """Return what is called after every round: it tells, and moves a bar."""
-    bar = tqdm(
-        total=rounds,
-        desc="corrections",
-        unit="round",
-        disable=None if verbose is None else not verbose,
-    )
-
-    def told(so_far: Corrected) -> None:
-        tell(so_far)
-        bar.update(len(so_far.answers) - bar.n)
-        if len(so_far.answers) == rounds:
-            bar.close()
-
-    return told

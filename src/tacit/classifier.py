@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -18,50 +15,39 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import __version__, _validate
 from tacit._asking import Asking
-from tacit._corrected import corrections_released, corrections_statement, with_bar
-from tacit._correcting import RECORDS_NEEDED, Correcting, corrects, resolve_rounds
+from tacit._corrected import correct, corrections_released
+from tacit._correcting import RECORDS_NEEDED, corrects, resolve_rounds
 from tacit._given import read_given
 from tacit._inputs import generator, workers
+from tacit._opening import open_pool, tell_memory
 from tacit._reading import Inputs, checked_points
-from tacit._represented import RepresentedRows, represented
-from tacit._resolve import Resolved, Sharding, resolve
+from tacit._represented import represented
+from tacit._resolve import Resolved, resolve
 from tacit._run_place import RunPlace
+from tacit._told import corrections_statement, votes_statement, warn_of_large, warn_of_little
 from tacit.correcting.rounds import Corrected
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
-from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import (
-    OpenPool,
-    PrivateRecords,
     Released,
     ReleasedCorrections,
     ReleasedVotes,
-    ShardedRecords,
     Terms,
-    ask_teachers,
-    correct_student,
-    distinct_points,
-    random_points,
     release_all,
-    split,
     votes_released,
 )
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
-from tacit.privacy.price import price
-from tacit.report import PrivacyStatement, PublicCheck, RunReport
+from tacit.report import PublicCheck, RunReport
 from tacit.report.public_check import check_predictions
 from tacit.report.run import corrections_report, run_report
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent, check_student, fit_student
-from tacit.teachers.labels import ClassList
 from tacit.teachers.learner import check_learner
-from tacit.teachers.memory import estimate_memory
-from tacit.teachers.on_shards import ShardForm
 
 
 def _student_has(name: str) -> Any:
@@ -259,66 +245,44 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.__dict__.pop("_asking", None)
             inputs = read_given(self, X, y, X_public, groups, rng)
             noise = self._noise()
-            if corrects(self):
-                if inputs.voters is not None:
-                    raise InvalidArgument(RECORDS_NEEDED)
-                self._correct(inputs, budget, noise, rng)
-                return self
-            how, sharding = resolve(
-                self,
-                inputs.pool,
-                inputs.n_records,
-                inputs.people,
-                budget,
-                len(self.classes_),
-                noise,
-                own_features=inputs.voters is None and inputs.rows is not None,
-                voters=inputs.voters,
-            )
-            self._warn(how)
-            self.representation_, self._represented = how.representation, self._chose_one()
-            seen = how.points.points if self._represented else inputs.pool.points
-            if inputs.votes is None:
-                check_learner(how.learner, how.points.points, self.classes_)
-            check_student(self.student, seen, len(self.classes_))
-            self._tell_memory(how)
-            opened = self._ask_teachers(inputs, how, sharding, budget, noise, rng)
-            self._run = _Run(how, seen, inputs.rows, rng, noise.secure)
-            if how.strategy is None:
-                self._conclude(release_all(opened))
+            if not corrects(self):
+                self._ask_teachers(inputs, budget, noise, rng)
+            elif inputs.voters is not None:
+                raise InvalidArgument(RECORDS_NEEDED)
             else:
-                self._asking = Asking(
-                    opened,
-                    how,
-                    inputs.pool,
-                    len(self.classes_),
-                    represented=self._represented,
-                    rng=rng,
-                    progress=self.verbose,
-                )
-                self._conclude(self._ask_on(self._asking))
+                self._correct(inputs, budget, noise, rng)
         return self
 
     def _ask_teachers(
-        self,
-        inputs: Inputs,
-        how: Resolved,
-        sharding: Sharding,
-        budget: Budget,
-        noise: NoiseSource,
-        rng: np.random.Generator,
-    ) -> OpenPool:
-        """Train the teachers and count their votes on the points that may be asked about."""
-        # Drawn in any case, so that the same seed trains the same teachers whoever asks.
-        asked = random_points(how.names, how.n_questions, rng)
-        if how.strategy is not None:
-            asked = distinct_points(how.names)
+        self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
+    ) -> None:
+        """Let teachers vote, and train a student on what is released of it."""
+        how, sharding = resolve(
+            self,
+            inputs.pool,
+            inputs.n_records,
+            inputs.people,
+            budget,
+            len(self.classes_),
+            noise,
+            own_features=inputs.voters is None and inputs.rows is not None,
+            voters=inputs.voters,
+        )
+        warn_of_large(self.delta, how)
+        self.representation_, self._represented = how.representation, self._chose_one()
+        seen = how.points.points if self._represented else inputs.pool.points
+        if inputs.votes is None:
+            check_learner(how.learner, how.points.points, self.classes_)
+        check_student(self.student, seen, len(self.classes_))
+        if self.verbose:
+            tell_memory(how, self.classes_, self.n_jobs)
         place = self._place(noise)
-        return ask_teachers(
-            self._voters(inputs, how, place.settled(sharding)),
-            how.points,
-            asked,
-            how.names,
+        opened = open_pool(
+            inputs,
+            how,
+            self.form_,
+            self.classes_,
+            place.settled(sharding),
             Terms(
                 how.mechanism,
                 budget,
@@ -327,16 +291,25 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 noise=noise,
                 rule=self.noise_rule,
             ),
-            learner=how.learner,
-            classes=self.classes_,
-            n_teachers=how.n_teachers,
-            n_questions=how.n_questions,
-            neighbouring=how.neighbouring,
-            rng=rng,
+            rng,
             n_jobs=workers(self.n_jobs),
             progress=self.verbose,
             kept=place.kept,
         )
+        self._run = _Run(how, seen, inputs.rows, rng, noise.secure)
+        if how.strategy is None:
+            self._conclude(release_all(opened))
+        else:
+            self._asking = Asking(
+                opened,
+                how,
+                inputs.pool,
+                len(self.classes_),
+                represented=self._represented,
+                rng=rng,
+                progress=self.verbose,
+            )
+            self._conclude(self._ask_on(self._asking))
 
     def _correct(
         self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
@@ -354,24 +327,12 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             noise,
             own_features=inputs.rows is not None,
         )
-        self._warn(how)
+        warn_of_large(self.delta, how)
         self.representation_, self._represented = how.representation, self._chose_one()
-        if not how.built_in:
-            check_learner(how.learner, how.points.points, self.classes_)
         place = self._place(noise)
         means = PlannedMeans(
             how.mechanism, self._ledger(budget), delta=budget.delta, noise=noise, key=place.key
         )
-        records = self._records(
-            inputs.X,
-            inputs.y,
-            how.representation if how.teachers_represented else None,
-            how.points.points,
-            place.settled(sharding),
-        )
-        shards = split(records, how.n_teachers, how.neighbouring, rng)
-        labels = ClassList(self.classes_).positions(inputs.y)
-        teachers = how.teachers(records.X, labels, shards, rng, n_jobs=workers(self.n_jobs))
 
         def tell(so_far: Corrected) -> None:
             self.resolved_params_ = how.chosen
@@ -381,14 +342,16 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 so_far, how.mechanism, self.privacy_, self.classes_
             )
 
-        corrected = correct_student(
-            teachers,
-            how.pool,
-            len(self.classes_),
-            how.schedule,
+        corrected = correct(
+            inputs,
+            how,
+            self.classes_,
+            place.settled(sharding),
             means,
             rng,
-            after_round=with_bar(tell, how.schedule.rounds, self.verbose),
+            after_round=tell,
+            n_jobs=workers(self.n_jobs),
+            progress=self.verbose,
         )
         model = how.student(corrected, len(self.classes_), represented=self._represented)
         self.student_: FittedStudent = FittedStudent(model, len(self.classes_))
@@ -457,7 +420,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if asking is not None and asking.left(released) == 0:
             del self._asking  # votes are kept no longer than there is a use for them
         self.student_ = self._student_of(released)
-        _warn_of_little(votes)
+        warn_of_little(votes)
 
     def _student_of(self, released: Released) -> FittedStudent:
         run = self._run
@@ -501,22 +464,6 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             test = self._points(X), np.array([place.get(label, -1) for label in labels])
         return learning_curve(self._released, self._student_of, run.seen, test=test)
 
-    def _tell_memory(self, how: Resolved) -> None:
-        """Say, with the progress bar, how much memory training will need."""
-        # Under add-remove the number of records, and so the size of a shard, is private.
-        if not self.verbose or how.n_units is None:
-            return
-        need = estimate_memory(
-            how.learner,
-            how.points.points,
-            classes=self.classes_,
-            n_teachers=how.n_teachers,
-            shard_size=-(-how.n_units // how.n_teachers),
-            keep=False,
-            n_jobs=self.n_jobs,
-        )
-        print(f"{how.n_teachers} teachers need {need}.", file=sys.stderr)
-
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override this, and everything they make says so."""
         return SecureNoise()
@@ -537,25 +484,6 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return open_ledger(self.ledger)
 
-    def _voters(
-        self, inputs: Inputs, how: Resolved, sharding: Sharding
-    ) -> PrivateRecords | ShardedRecords | VoteCounts:
-        """Return who votes: teachers of records here or in files, or those who voted elsewhere."""
-        if inputs.votes is not None:
-            return inputs.votes
-        found = how.representation
-        if inputs.shards is not None:
-            then = None if found is None else partial(represented, found)
-            return ShardedRecords(inputs.shards, ShardForm(self.form_, then))
-        return self._records(inputs.X, inputs.y, found, how.points.points, sharding)
-
-    def _records(
-        self, X: Any, y: Any, representation: Any, like: Any, sharding: Sharding
-    ) -> PrivateRecords:
-        if representation is not None:
-            X = RepresentedRows(X, representation, like)
-        return PrivateRecords(X, y, n_rows(X), sharding.people, sharding.hash_key)
-
     def _represent(self, points: Any) -> Any:
         found = self.representation_
         return points if found is None else represented(found, points)
@@ -564,33 +492,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A representation the caller chose serves both; the automatic one is for teachers."""
         return self.representation is not None and not isinstance(self.representation, str)
 
-    def _warn(self, how: Resolved | Correcting) -> None:
-        if how.n_units is not None and self.delta > 1 / how.n_units:
-            warnings.warn(
-                f"`delta` {self.delta:g} is above 1/n = {1 / how.n_units:.3g}: a guarantee this "
-                f"weak allows a whole {how.unit} to be published. Choose a smaller delta.",
-                UserWarning,
-                stacklevel=3,
-            )
-
     def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
-        # At the delta of the guarantee: settings may have changed since the fit.
-        delta = released.guarantee.delta
-        spent = price(released.usage, delta=delta).epsilon if released.usage else 0.0
         self.resolved_params_ = how.chosen
-        self.privacy_ = PrivacyStatement(
-            epsilon=released.guarantee.epsilon,
-            delta=delta,
-            spent_epsilon=spent,
-            neighbouring=how.neighbouring,
-            unit=how.unit,
-            mechanism=how.mechanism.name,
-            accountant=released.accountant,
-            questions=len(released.answers),
-            planned=released.planned,
-            assumptions=how.assumptions,
-            secure=secure,
-        )
+        self.privacy_ = votes_statement(how, released, secure=secure)
         self._report = run_report(self.privacy_, released, self.classes_, how.chosen, __version__)
 
     # ---- public results -------------------------------------------------------------------------
@@ -698,19 +602,3 @@ def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
 def _one_label_each(X: Any, y: Any) -> None:
     if X is None or y is None or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label for each point of `X`.")
-
-
-def _warn_of_little(released: ReleasedVotes) -> None:
-    """Say when nothing, or one class, was answered. What was released is public."""
-    answered = np.unique(released.labels[released.labels >= 0])
-    if len(answered) > 1:
-        return
-    found = "no point was answered: the student predicts the first class"
-    if len(answered) == 1:
-        found = f"every answer is the class {released.classes.tolist()[answered[0]]!r}"
-    warnings.warn(
-        f"Of {len(released.labels)} points asked, {found}. Try another number of "
-        "teachers or a larger epsilon, and check that `y` holds labels of `classes`.",
-        UserWarning,
-        stacklevel=4,
-    )

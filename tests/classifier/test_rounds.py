@@ -20,7 +20,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tqdm import tqdm
 
+import tacit._corrected
 import tacit.correcting.logistic
 from tacit import Budget, PATEClassifier, PublicPool, load_student, save_student
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
@@ -383,9 +385,13 @@ def test_an_interruption_on_the_way_keeps_what_was_released(task, ledger, monkey
     monkeypatch.setattr(
         tacit.correcting.logistic.LogisticCorrections, "contributions", third_is_interrupted
     )
-    clf = built_in(ledger=ledger)
+    bars: list[Any] = []
+    monkeypatch.setattr(tacit._corrected, "tqdm", lambda **how: bars.append(tqdm(**how)) or bars[0])
+    clf = built_in(ledger=ledger, verbose=True)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(task.X, task.y, X_public=task.pool)
+    assert [bar.n for bar in bars] == [2]
+    assert not any(bar in tqdm._instances for bar in bars)  # closed: the terminal is free again
     assert clf.released_.corrections.shape[0] == 2
     said = clf.released_.privacy
     assert said.questions == 2 and said.planned == 6
