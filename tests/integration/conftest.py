@@ -1,3 +1,7 @@
 """The scripts here are run by the tests, in interpreters of their own; they hold no tests."""
 
-collect_ignore = ["fit_kills.py", "journalled_client.py", "ledger_faults.py", "service_faults.py"]
+from pathlib import Path
+
+collect_ignore = [
+    path.name for path in Path(__file__).parent.glob("*.py") if not path.name.startswith("test_")
+]

@@ -1,7 +1,8 @@
 """A client of the service that writes down every byte it receives before it looks at it.
 
 It speaks HTTP over a plain socket, so that a reply cut short is kept as far as it came. When the
-connection breaks, or the service says that it cannot answer now, it sends the same request again.
+connection breaks, or the service says that it cannot answer now, it sends the same request again,
+over another connection and so perhaps to another worker.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 BATCH = 3
+AGAIN = 5  # requests that a client repeats in the end
 PATIENCE = 120  # seconds after which a client gives up on a request
 
 _ANSWER = re.compile(rb'\{"label": (?P<label>null|"[^"]*"|-?\d+), "refused": (?:true|false)\}')
@@ -40,6 +42,11 @@ class Exchange:
         """The status, 0 if not even that arrived."""
         found = re.match(rb"HTTP/1.1 (\d{3}) ", self.received)
         return int(found[1]) if found else 0
+
+    @property
+    def head(self) -> bytes:
+        """Status and headers, in small letters."""
+        return self.received.partition(b"\r\n\r\n")[0].lower()
 
     @property
     def body(self) -> bytes:
@@ -102,13 +109,15 @@ class Client:
         self._port, self._key, self._journal = port, key, journal
         self._line: socket.socket | None = None
         self._requests = 0
+        self._answered: list[tuple[int, Exchange]] = []
 
     def ask_until_spent(self, first: int) -> None:
         """Ask questions from the first one on in batches, the last of each again in the next."""
         start, size = first, BATCH
         while True:
             numbers = [max(0, start - 1), *range(start, start + size)]
-            reply = self.ask([point(number) for number in numbers])
+            self._requests += 1
+            reply = self._ask(self._requests, [point(number) for number in numbers])
             if reply.status == 403:
                 if size == 1:
                     return
@@ -116,16 +125,22 @@ class Client:
                 continue
             if not json.loads(reply.body)["complete"]:
                 return
+            self._answered.append((self._requests, reply))
             start += size
 
-    def ask(self, points: list[list[float]]) -> Exchange:
+    def ask_again(self) -> None:
+        """Send the last requests once more: each must have the reply that it had."""
+        for number, before in self._answered[-AGAIN:]:
+            if self._ask(number, before.points).body != before.body:
+                raise RuntimeError("the same request had another reply")
+
+    def _ask(self, number: int, points: list[list[float]]) -> Exchange:
         """Return the reply to a request, sent as often as it takes."""
-        self._requests += 1
         body = json.dumps({"points": points}).encode()
         head = (
             "POST /v1/answers HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
             f"Authorization: Bearer {self._key}\r\nContent-Length: {len(body)}\r\n"
-            f"Idempotency-Key: {self._journal.path.name} {self._requests}\r\n\r\n"
+            f"Idempotency-Key: {self._journal.path.name} {number}\r\n\r\n"
         )
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until:
@@ -135,6 +150,7 @@ class Client:
                 return reply
             if reply.whole and reply.status != 503:
                 raise RuntimeError(f"the service answered {reply.status}: {reply.body!r}")
+            self._hang_up()
             time.sleep(0.005)
         raise RuntimeError("the service did not come back")
 

@@ -20,8 +20,6 @@ import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -30,9 +28,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import quote
 
 import numpy as np
+from processes import finished, start
+from small_disk import NOT_ALLOWED, filled, small_disk
 
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import Labeler
@@ -219,28 +218,6 @@ def _patiently(bell: Path, work: Callable[[], T]) -> T:
 # ---- the parent --------------------------------------------------------------------------------
 
 
-def start(work: Callable[[], None]) -> int:
-    child = os.fork()
-    if child == 0:
-        try:
-            work()
-        except BaseException as error:
-            print(f"client failed: {error!r}", file=sys.stderr)
-            os._exit(1)
-        os._exit(0)
-    return child
-
-
-def finish(child: int) -> bool:
-    """Wait for a client; return whether it was killed."""
-    _, status = os.waitpid(child, 0)
-    if os.WIFSIGNALED(status):
-        return os.WTERMSIG(status) == signal.SIGKILL
-    if os.WEXITSTATUS(status):
-        raise RuntimeError("a client failed by itself")
-    return False
-
-
 class Trial:
     """One ledger, its clients and their journals."""
 
@@ -257,14 +234,14 @@ class Trial:
         return start(lambda: run_client(setup or self.setup, journal, first, point, skip))
 
     def one_after_the_other(self, point: str) -> int:
-        return sum(finish(self.client(point)) for _ in range(KILLS_PER_TRIAL))
+        return sum(finished(self.client(point))[1] for _ in range(KILLS_PER_TRIAL))
 
     def killed_at_random(self) -> int:
         children = [self.client() for _ in range(CLIENTS)]
         for child in children:
             time.sleep(self.rng.uniform(0, 0.05))
             os.kill(child, signal.SIGKILL)
-        return sum(finish(child) for child in children)
+        return sum(finished(child)[1] for child in children)
 
     def meanwhile(
         self, trouble: Callable[[], int], clients: int = CLIENTS, setup: Setup | None = None
@@ -273,11 +250,11 @@ class Trial:
         children = [self.client(setup=setup) for _ in range(clients)]
         times = trouble()
         for child in children:
-            finish(child)
+            finished(child)
         return times
 
     def faults(self, *, one_by_one: bool = False) -> list[str]:
-        finish(self.client())
+        finished(self.client())
         ledger = open_ledger(self.setup.where)
         plan = self.setup.mechanism.plan(1e-5, n_teachers=TEACHERS)
         received = [entry for journal in self.journals for entry in journal.entries()]
@@ -353,10 +330,7 @@ class Stand:
     def _with_a_lossy_line(self, trial: Trial, trouble: str) -> int:
         assert self.server is not None
         with LossyLine(self.server.folder) as line:
-            far = trial.setup.where.replace(
-                quote(str(self.server.folder), safe=""), quote(str(line.folder), safe="")
-            )
-            setup = replace(trial.setup, where=far)
+            setup = replace(trial.setup, where=line.through(trial.setup.where))
 
             def lose() -> int:
                 for _ in range(10):
@@ -370,7 +344,7 @@ class Stand:
         """Put the ledger on a small file system, fill that, and make room again."""
         with small_disk(self.server) as disk:
             if disk is None:
-                return Outcome(0, [], skipped="this user may not mount a file system")
+                return Outcome(0, [], skipped=NOT_ALLOWED)
             if self.server is None:
                 setup = replace(setup, where=str(disk / "ledger.sqlite"))
             trial = Trial(setup, folder, rng)
@@ -378,15 +352,11 @@ class Stand:
                 self.server.move_ledger(setup.where, disk)
 
             def fill() -> int:
-                filler = disk / "filler"
-                subprocess.run(
-                    ["dd", "if=/dev/zero", f"of={filler}", "bs=4096"], capture_output=True
-                )
-                # A page that is there takes some more rows: wait until a client has noticed.
-                until = time.monotonic() + 5
-                while not setup.bell.stat().st_size and time.monotonic() < until:
-                    time.sleep(0.01)
-                filler.unlink()
+                with filled(disk):
+                    # A page that is there takes some more rows: wait until a client has noticed.
+                    until = time.monotonic() + 5
+                    while not setup.bell.stat().st_size and time.monotonic() < until:
+                        time.sleep(0.01)
                 return int(setup.bell.stat().st_size > 0)
 
             times = trial.meanwhile(fill)
@@ -403,25 +373,6 @@ class Outcome:
     times: int
     faults: list[str]
     skipped: str = ""
-
-
-@contextmanager
-def small_disk(server: PostgresServer | None) -> Iterator[Path | None]:
-    """Mount a small file system, where that is allowed; SQLite's log alone takes four megabytes."""
-    owner = 0 if server is None else server.folder.stat().st_uid
-    with tempfile.TemporaryDirectory(prefix="tacit-disk-", dir="/tmp") as name:
-        os.chmod(name, 0o755)
-        options = f"size=8m,mode=700,uid={owner}"
-        mounted = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", options, "tmpfs", name], capture_output=True
-        )
-        if mounted.returncode:
-            yield None
-            return
-        try:
-            yield Path(name)
-        finally:
-            subprocess.run(["umount", "--lazy", name], check=True)
 
 
 def run_trouble(

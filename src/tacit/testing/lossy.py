@@ -1,10 +1,9 @@
-"""A line to a PostgreSQL server that can break around a COMMIT: the worst moment to lose it."""
+"""A line to a PostgreSQL server, over TCP, that breaks when told to: also around a COMMIT."""
 
 from __future__ import annotations
 
 import selectors
 import socket
-import tempfile
 import threading
 from enum import StrEnum
 from pathlib import Path
@@ -22,41 +21,60 @@ class Loss(StrEnum):
 
 
 class LossyLine:
-    """Passes bytes on between clients and a server; ``lose`` breaks the line at the next COMMIT.
+    """Passes bytes on between clients and a server until it breaks.
+
+    ``lose`` breaks one connection at its next COMMIT, ``cut`` all of them at once.
 
     Parameters
     ----------
     server : path
-        Folder of the server's socket. ``folder`` has a socket of the same name.
+        Folder of the server's socket.
     """
 
     def __init__(self, server: Path) -> None:
         self._server = server / _SOCKET
-        self._own = tempfile.TemporaryDirectory(prefix="tacit-line-", dir="/tmp")
-        self.folder = Path(self._own.name)
         self.losses = 0
         self._loss: Loss | None = None
-        self._listener = socket.socket(socket.AF_UNIX)
-        self._open: list[socket.socket] = []
+        self._takes_calls = True
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._held: list[tuple[socket.socket, socket.socket]] = []
 
     def __enter__(self) -> Self:
-        self._listener.bind(str(self.folder / _SOCKET))
-        self._listener.listen()
         threading.Thread(target=self._accept, daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        for one in (self._listener, *self._open):
-            _hang_up(one)
-        self._own.cleanup()
+        _shut_down(self._listener)
+        self.cut()
+        self._listener.close()
 
-    def lose(self, loss: Loss | str) -> None:
-        """Break the line at the next COMMIT, once."""
-        self._loss = Loss(loss)
+    def through(self, url: str) -> str:
+        """Return the URL of the same database at the other end of this line."""
+        import sqlalchemy as sa
+
+        near = sa.make_url(url).difference_update_query(["host"])
+        host, port = self._listener.getsockname()
+        return near.set(host=host, port=port).render_as_string(hide_password=False)
+
+    def lose(self, loss: Loss | str | None) -> None:
+        """Break a connection at the next COMMIT, once; None takes that back."""
+        self._loss = None if loss is None else Loss(loss)
+
+    def cut(self) -> int:
+        """Break all connections; return how many there were."""
+        held = list(self._held)
+        for pair in held:
+            for one in pair:
+                _shut_down(one)
+        return len(held)
 
     def take_no_calls(self) -> None:
-        """From now on nobody can connect; lines that hold go on."""
-        (self.folder / _SOCKET).unlink()
+        """From now on nobody can connect; connections that hold go on."""
+        self._takes_calls = False
+
+    def take_calls(self) -> None:
+        """Let clients connect again."""
+        self._takes_calls = True
 
     def _accept(self) -> None:
         while True:
@@ -64,11 +82,16 @@ class LossyLine:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            server = socket.socket(socket.AF_UNIX)
-            self._open += [client, server]
-            threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
+            if not self._takes_calls:
+                _hang_up(client)
+                continue
+            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._serve, args=(client,), daemon=True).start()
 
-    def _serve(self, client: socket.socket, server: socket.socket) -> None:
+    def _serve(self, client: socket.socket) -> None:
+        server = socket.socket(socket.AF_UNIX)
+        pair = (client, server)
+        self._held.append(pair)
         try:
             server.connect(str(self._server))
             with selectors.DefaultSelector() as ready:
@@ -79,8 +102,9 @@ class LossyLine:
         except OSError:
             pass
         finally:
-            _hang_up(client)
-            _hang_up(server)
+            self._held.remove(pair)
+            for one in pair:
+                _hang_up(one)
 
     def _pass_on(
         self, key: selectors.SelectorKey, client: socket.socket, server: socket.socket
@@ -103,8 +127,13 @@ class LossyLine:
 
 
 def _hang_up(one: socket.socket) -> None:
+    _shut_down(one)
+    one.close()
+
+
+def _shut_down(one: socket.socket) -> None:
+    # For processes forked meanwhile, too, which have a copy of the descriptor.
     try:
         one.shutdown(socket.SHUT_RDWR)
     except OSError:
         pass
-    one.close()

@@ -124,22 +124,24 @@ class PostgresServer:
         self.start()
 
     def move_ledger(self, url: str, disk: Path) -> None:
-        """Move the tables of a ledger to another disk, on which this server may write."""
-        place = disk.name.replace("-", "_")
+        """Move all tables of a ledger's schema to another disk, on which this server may write."""
+        place, schema = disk.name.replace("-", "_"), _schema(url)
         self.execute(f"CREATE TABLESPACE {place} LOCATION '{disk}'")
-        self.execute(f"ALTER TABLE tacit_ledger_row SET TABLESPACE {place}", _schema(url))
+        found = self.execute(f"SELECT tablename FROM pg_tables WHERE schemaname = '{schema}'")
+        for (name,) in found:
+            self.execute(f"ALTER TABLE {name} SET TABLESPACE {place}", schema)
 
     def drop_ledger(self, url: str) -> None:
-        """Remove a ledger, and the tablespace that ``move_ledger`` made for it."""
+        """Remove a ledger's schema, and the tablespace that ``move_ledger`` made for it."""
         schema = _schema(url)
         found = self.execute(
-            "SELECT spcname FROM pg_class c JOIN pg_tablespace t ON t.oid = c.reltablespace "
-            "WHERE c.oid = 'tacit_ledger_row'::regclass",
-            schema,
+            "SELECT DISTINCT spcname FROM pg_class c JOIN pg_tablespace t "
+            f"ON t.oid = c.reltablespace WHERE c.relnamespace = '{schema}'::regnamespace"
         )
         self.execute(f"DROP SCHEMA {schema} CASCADE")
         for (place,) in found:
             self.execute(f"DROP TABLESPACE {place}")
+            self.execute("CHECKPOINT")  # or a crash would be replayed onto a disk that has gone
 
     def cut_connections(self) -> int:
         """End every connection to the database; return how many there were."""

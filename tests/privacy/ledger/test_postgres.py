@@ -339,19 +339,12 @@ def line(postgres_server: PostgresServer) -> Iterator[LossyLine]:
         yield line
 
 
-def through(line: LossyLine, url: str) -> str:
-    from urllib.parse import parse_qs, quote, urlsplit
-
-    (folder,) = parse_qs(urlsplit(url).query)["host"]
-    return url.replace(quote(folder, safe=""), quote(str(line.folder), safe=""))
-
-
 @pytest.mark.faults
 @pytest.mark.parametrize("lost", ["reply", "request"])
 def test_a_connection_lost_during_the_commit_is_looked_into(
     postgres_url: str, line: LossyLine, lost: str
 ) -> None:
-    ledger = new(through(line, postgres_url))
+    ledger = new(line.through(postgres_url))
     plan = ledger.open_plan(plan_of(0.5), "a")
     ledger.answer(plan, [b"old"], CountingRelease(first=9))
     line.lose(lost)
@@ -378,7 +371,7 @@ def test_a_server_that_stays_away_after_a_lost_commit_gives_no_answer(
 ) -> None:
     """It is not known what was recorded, so nothing leaves; asked again, what is stored wins."""
     with LossyLine(postgres_server.folder) as line:
-        ledger = new(through(line, postgres_url))
+        ledger = new(line.through(postgres_url))
         plan = ledger.open_plan(plan_of(0.5), "a")
         line.lose("reply")
         line.take_no_calls()
@@ -396,7 +389,7 @@ def test_a_server_that_stays_away_after_a_lost_commit_gives_no_answer(
 def test_a_plan_whose_commit_is_unclear_is_charged_once(
     postgres_url: str, line: LossyLine, lost: str
 ) -> None:
-    ledger = new(through(line, postgres_url))
+    ledger = new(line.through(postgres_url))
     line.lose(lost)
     with pytest.raises(LedgerUnavailable, match="same key"):
         ledger.open_plan(plan_of(0.6), "a")
