@@ -23,6 +23,9 @@ from tacit.service.logs import log
 from tacit.service.settings import LEDGER_VARIABLE, Settings, hand_down, handed_down
 from tacit.service.state import Service
 
+_REST = 1.0
+"""Seconds before a worker that could not start is replaced."""
+
 
 def prepare(settings: Settings) -> NewKey | None:
     """Check that everything is there and private, and return the first administrator's key.
@@ -103,7 +106,7 @@ def worker_app() -> ASGIApp:
     except TacitError as error:
         # The parent starts another in our place, again and again until the ledger is back.
         log("not started", logging.ERROR, error=type(error).__name__)
-        time.sleep(1.0)
+        time.sleep(_REST)
         sys.exit(1)
 
 
