@@ -52,6 +52,7 @@ FEW, MANY = 24, 90  # answers of a plan: one client after the other, or several 
 BATCH = 3
 KILLS_PER_TRIAL = 3
 CLIENTS = 3
+PATIENCE = 60  # seconds
 
 BEFORE_REPLY, AFTER_REPLY = "before-reply", "after-reply"  # in the client, around its journal
 POINTS = (*failpoints.POINTS, BEFORE_REPLY, AFTER_REPLY)
@@ -203,7 +204,7 @@ def ask_until_stopped(
 
 def _patiently(bell: Path, work: Callable[[], T]) -> T:
     """Try again while the ledger cannot be used, as any client of a service would."""
-    until = time.monotonic() + 60
+    until = time.monotonic() + PATIENCE
     while True:
         try:
             return work()
@@ -246,8 +247,14 @@ class Trial:
     def meanwhile(
         self, trouble: Callable[[], int], clients: int = CLIENTS, setup: Setup | None = None
     ) -> int:
-        """Let clients work while something happens; return how often it did."""
+        """Let clients work while something happens; return how often it did.
+
+        It happens once there are answers, and not already while clients open the ledger.
+        """
         children = [self.client(setup=setup) for _ in range(clients)]
+        until = time.monotonic() + PATIENCE
+        while not any(j.path.stat().st_size for j in self.journals) and time.monotonic() < until:
+            time.sleep(0.001)
         times = trouble()
         for child in children:
             finished(child)

@@ -69,7 +69,8 @@ def test_a_full_disk_loses_nothing(store: str) -> None:
 def test_lost_connections_lose_nothing() -> None:
     found = run("postgres", "cut-connections", "lost-commit", "lost-commit-reply")
     check(found)
-    assert all(one["noticed"] for one in found)
+    _, lost, _ = found
+    assert lost["noticed"]  # an idle connection is replaced unseen, a lost reply is looked up
 
 
 @pytest.mark.needs("postgres")
