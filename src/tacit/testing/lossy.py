@@ -1,4 +1,4 @@
-"""A line to a PostgreSQL server, over TCP, that breaks when told to: also around a COMMIT."""
+"""A line to a PostgreSQL server, over TCP, that breaks when told to: also around a ledger's COMMIT."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Self
 
 _SOCKET = ".s.PGSQL.5432"
 _COMMIT = b"COMMIT\x00"
+_LEDGER = b"pg_advisory_xact_lock("  # as every transaction of a ledger begins, and no other
 
 
 class Loss(StrEnum):
@@ -23,7 +24,7 @@ class Loss(StrEnum):
 class LossyLine:
     """Passes bytes on between clients and a server until it breaks.
 
-    ``lose`` breaks one connection at its next COMMIT, ``cut`` all of them at once.
+    ``lose`` breaks the connection of a ledger at its next COMMIT, ``cut`` all of them at once.
 
     Parameters
     ----------
@@ -38,6 +39,7 @@ class LossyLine:
         self._takes_calls = True
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._held: list[tuple[socket.socket, socket.socket]] = []
+        self._ledgers: set[socket.socket] = set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -57,7 +59,7 @@ class LossyLine:
         return near.set(host=host, port=port).render_as_string(hide_password=False)
 
     def lose(self, loss: Loss | str | None) -> None:
-        """Break a connection at the next COMMIT, once; None takes that back."""
+        """Break a connection at the next COMMIT of a ledger, once; None takes that back."""
         self._loss = None if loss is None else Loss(loss)
 
     def cut(self) -> int:
@@ -103,6 +105,7 @@ class LossyLine:
             pass
         finally:
             self._held.remove(pair)
+            self._ledgers.discard(client)
             for one in pair:
                 _hang_up(one)
 
@@ -115,7 +118,9 @@ class LossyLine:
         data = source.recv(65536)
         if not data:
             return False
-        if source is client and _COMMIT in data and self._loss is not None:
+        if source is client and _LEDGER in data:
+            self._ledgers.add(client)
+        if source in self._ledgers and _COMMIT in data and self._loss is not None:
             loss, self._loss = self._loss, None
             self.losses += 1
             if loss is Loss.REPLY:
