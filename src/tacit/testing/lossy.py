@@ -1,7 +1,8 @@
-"""A line to a PostgreSQL server, over TCP, that breaks when told to: also around a ledger's COMMIT."""
+"""A line to a PostgreSQL server, over TCP, that breaks when told to, or around a ledger's COMMIT."""
 
 from __future__ import annotations
 
+import re
 import selectors
 import socket
 import threading
@@ -10,7 +11,10 @@ from pathlib import Path
 from typing import Self
 
 _SOCKET = ".s.PGSQL.5432"
-_COMMIT = b"COMMIT\x00"
+# Messages of the protocol: a query, a query to be prepared under a name, a prepared one to be run.
+_COMMIT = re.compile(rb"Q.{4}COMMIT\x00", re.DOTALL)
+_PREPARED = re.compile(rb"P.{4}([^\x00]+)\x00COMMIT\x00", re.DOTALL)
+_RUN = re.compile(rb"B.{4}\x00([^\x00]+)\x00", re.DOTALL)
 _LEDGER = b"pg_advisory_xact_lock("  # as every transaction of a ledger begins, and no other
 
 
@@ -40,6 +44,7 @@ class LossyLine:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._held: list[tuple[socket.socket, socket.socket]] = []
         self._ledgers: set[socket.socket] = set()
+        self._prepared: set[tuple[socket.socket, bytes]] = set()
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -106,6 +111,7 @@ class LossyLine:
         finally:
             self._held.remove(pair)
             self._ledgers.discard(client)
+            self._prepared = {found for found in self._prepared if found[0] is not client}
             for one in pair:
                 _hang_up(one)
 
@@ -118,9 +124,7 @@ class LossyLine:
         data = source.recv(65536)
         if not data:
             return False
-        if source is client and _LEDGER in data:
-            self._ledgers.add(client)
-        if source in self._ledgers and _COMMIT in data and self._loss is not None:
+        if source is client and self._commits(client, data) and self._loss is not None:
             loss, self._loss = self._loss, None
             self.losses += 1
             if loss is Loss.REPLY:
@@ -129,6 +133,15 @@ class LossyLine:
             return False
         target.sendall(data)
         return True
+
+    def _commits(self, client: socket.socket, data: bytes) -> bool:
+        """Return whether the connection is a ledger's, and this its COMMIT."""
+        if _LEDGER in data:
+            self._ledgers.add(client)
+        for name in _PREPARED.findall(data):
+            self._prepared.add((client, name))
+        run = any((client, name) in self._prepared for name in _RUN.findall(data))
+        return client in self._ledgers and (run or _COMMIT.search(data) is not None)
 
 
 def _hang_up(one: socket.socket) -> None:
