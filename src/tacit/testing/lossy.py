@@ -1,4 +1,4 @@
-"""A line to a PostgreSQL server, over TCP, that breaks when told to, or around a ledger's COMMIT."""
+"""A line to a PostgreSQL server, over TCP, that breaks when told to: also at a ledger's COMMIT."""
 
 from __future__ import annotations
 
