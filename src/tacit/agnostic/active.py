@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tacit import _validate
 from tacit.agnostic import sizes
+from tacit.agnostic.asking import CONSTANTS
 from tacit.agnostic.learner import BaseLearner, HypothesisLearner
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.mechanisms.active_learning import ActiveLearning

@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from tacit import _validate
-from tacit.agnostic.asking import AskedLearner, PerQuestion
+from tacit.agnostic.asking import PerQuestionLearner
 from tacit.agnostic.realizable import teachers_for
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
@@ -19,10 +17,6 @@ from tacit.mechanisms.prediction import RelabelledPrediction
 from tacit.privacy import prediction as prices
 from tacit.privacy.amplification import largest_base_epsilon
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
-from tacit.privacy.pure import pure_epsilon_for
 
 _NET_FAILURE = 1e-4
 _SHARES = tuple(0.3 * 0.8**step for step in range(40))
@@ -30,7 +24,7 @@ _SHARES = tuple(0.3 * 0.8**step for step in range(40))
 _REST = 0.02
 
 
-class AgnosticPredictor(AskedLearner):
+class AgnosticPredictor(PerQuestionLearner):
     """Answers questions from private records alone: relabel, let teachers vote, flip rarely.
 
     Parameters
@@ -80,50 +74,19 @@ class AgnosticPredictor(AskedLearner):
     True
     """
 
-    def __init__(
-        self,
-        hypotheses: Any = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        answers: int = 1,
-        constants: str = "practical",
-        alpha: float | None = None,
-        ledger: Any = None,
-        key: str | None = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.answers = answers
-        self.constants = constants
-        self.alpha = alpha
-        self.ledger = ledger
-        self.key = key
+    mechanism_: RelabelledPrediction
 
-    def _settle(self, n_records: int, budget: Budget) -> None:
-        answers = _validate.positive_integer(answers=self.answers)
-        each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
-        if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":
-            alpha = _validate.probability("Give the excess error to reach.", alpha=self.alpha)
-            self.mechanism_ = paper_rule(
-                self.hypotheses, n_records, epsilon=each, alpha=alpha, answers=answers
-            )
-        else:
-            self.mechanism_ = practical_rule(self.hypotheses, n_records, each, answers)
+    def _chosen(
+        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+    ) -> RelabelledPrediction:
+        if alpha is None:
+            return practical_rule(self.hypotheses, n_records, epsilon, answers)
+        return paper_rule(self.hypotheses, n_records, epsilon=epsilon, alpha=alpha, answers=answers)
 
     def _account(self, budget: Budget) -> Budget:
         if self.constants == "paper":
             return self._plan().guarantee
         return budget
-
-    def _plan(self) -> Plan:
-        return self.mechanism_.plan(self.delta)
-
-    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
-        return PerQuestion(
-            self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
-        )
 
 
 def practical_rule(

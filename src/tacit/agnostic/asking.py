@@ -29,12 +29,15 @@ from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise, Uncopyable
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import price
+from tacit.privacy.pure import pure_epsilon_for
 from tacit.report.statement import PrivacyStatement
 
 ASSUMPTIONS = (
     "Features and labels of the records were not looked at to choose the settings.",
     "Which records were sampled, and every other draw, stays inside this process.",
 )
+
+CONSTANTS = ("practical", "paper")
 
 REFUSED = -1
 """What ``predict`` gives for a question that was refused."""
@@ -194,6 +197,55 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
         raise PrivateValueError(
             f"A fitted {type(self).__name__} holds private records: it is not pickled, copied or "
             "saved. Its answers are on the ledger."
+        )
+
+
+class PerQuestionLearner(AskedLearner):
+    """Draws every answer by itself, under constants of its own or those of the paper."""
+
+    mechanism_: PredictionMechanism
+
+    def __init__(
+        self,
+        hypotheses: Any = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 0.0,
+        answers: int = 1,
+        constants: str = "practical",
+        alpha: float | None = None,
+        ledger: Any = None,
+        key: str | None = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.delta = delta
+        self.answers = answers
+        self.constants = constants
+        self.alpha = alpha
+        self.ledger = ledger
+        self.key = key
+
+    def _settle(self, n_records: int, budget: Budget) -> None:
+        answers = _validate.positive_integer(answers=self.answers)
+        each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
+        alpha = None
+        if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":
+            alpha = _validate.probability("Give the excess error to reach.", alpha=self.alpha)
+        self.mechanism_ = self._chosen(n_records, each, answers, alpha)
+
+    @abstractmethod
+    def _chosen(
+        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+    ) -> PredictionMechanism:
+        """Return what answers, each for ``epsilon``; ``alpha`` asks for the paper's constants."""
+
+    def _plan(self) -> Plan:
+        return self.mechanism_.plan(self.delta)
+
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
+        return PerQuestion(
+            self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
         )
 
 

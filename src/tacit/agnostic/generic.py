@@ -6,8 +6,8 @@ from typing import Any
 
 from tacit import _validate
 from tacit.agnostic import sizes
+from tacit.agnostic.asking import CONSTANTS
 from tacit.agnostic.learner import PartlyLabelledLearner
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound

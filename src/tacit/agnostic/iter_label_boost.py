@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 from tacit import _validate
 from tacit.agnostic import sizes
+from tacit.agnostic.asking import CONSTANTS
 from tacit.agnostic.learner import BaseLearner, PartlyLabelledLearner
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.mechanisms.learning import (

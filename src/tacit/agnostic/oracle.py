@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit import _validate
-from tacit.agnostic.asking import AskedLearner, check_noise
+from tacit.agnostic.asking import CONSTANTS, AskedLearner, check_noise
 from tacit.agnostic.records import BinaryRecords
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 from tacit import _validate
 from tacit.agnostic import sizes
+from tacit.agnostic.asking import CONSTANTS
 from tacit.agnostic.learner import HypothesisLearner
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.candidates import Candidates, PublicCover

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from tacit import _validate
-from tacit.agnostic.asking import AskedLearner, PerQuestion
+from tacit.agnostic.asking import CONSTANTS, PerQuestionLearner
 from tacit.agnostic.records import BinaryRecords
 from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
@@ -24,13 +24,8 @@ from tacit.hypotheses.points import FloatArray, as_points
 from tacit.mechanisms.prediction import HypothesisPrediction, draw_from_subset
 from tacit.privacy import prediction as prices
 from tacit.privacy import sampling
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import NoiseSource, SecureNoise
-from tacit.privacy.plan import Plan
-from tacit.privacy.pure import pure_epsilon_for
 
-CONSTANTS = ("practical", "paper")
 _SHARES = tuple(step / 20 for step in range(1, 20))
 _FLIPS = tuple(0.4 * 0.85**step for step in range(80))
 
@@ -272,7 +267,7 @@ def selected_chance(
     return chance
 
 
-class PrivatePredictor(AskedLearner):
+class PrivatePredictor(PerQuestionLearner):
     """Answers questions from private records alone, each with a fresh, private draw.
 
     No public points, no released model: a hypothesis is drawn for each question and its label is
@@ -324,49 +319,19 @@ class PrivatePredictor(AskedLearner):
     True
     """
 
-    def __init__(
-        self,
-        hypotheses: Any = None,
-        *,
-        epsilon: float = 1.0,
-        delta: float = 0.0,
-        answers: int = 1,
-        constants: str = "practical",
-        alpha: float | None = None,
-        ledger: Any = None,
-        key: str | None = None,
-    ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.answers = answers
-        self.constants = constants
-        self.alpha = alpha
-        self.ledger = ledger
-        self.key = key
+    mechanism_: HypothesisPrediction
 
-    def _settle(self, n_records: int, budget: Budget) -> None:
-        answers = _validate.positive_integer(answers=self.answers)
-        each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
-        if _validate.one_of(CONSTANTS, constants=self.constants) == "paper":
-            found, flip = self._paper(n_records, each)
+    def _chosen(
+        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+    ) -> HypothesisPrediction:
+        if alpha is None:
+            found, flip = private_settings(self.hypotheses, n_records, epsilon)
         else:
-            found, flip = private_settings(self.hypotheses, n_records, each)
-        self.mechanism_ = HypothesisPrediction(
+            third = epsilon * alpha / 6
+            found = paper_settings(self.hypotheses, n_records, alpha=alpha, gamma=third)
+            flip = alpha
+        return HypothesisPrediction(
             self.hypotheses, n_records, found.subset, found.selection_epsilon, flip, answers
-        )
-
-    def _paper(self, n_records: int, epsilon: float) -> tuple[StableSettings, float]:
-        alpha = _validate.probability("Give the excess error to reach.", alpha=self.alpha)
-        gamma = epsilon * alpha / 2
-        return paper_settings(self.hypotheses, n_records, alpha=alpha, gamma=gamma / 3), alpha
-
-    def _plan(self) -> Plan:
-        return self.mechanism_.plan(self.delta)
-
-    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
-        return PerQuestion(
-            self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
         )
 
 

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from tacit import _validate
-from tacit.agnostic.asking import AskedLearner, check_noise
+from tacit.agnostic.asking import CONSTANTS, AskedLearner, check_noise
 from tacit.agnostic.oracle import Wanted, paper_mechanism, practical_mechanism
 from tacit.agnostic.records import BinaryRecords
-from tacit.agnostic.stable import CONSTANTS
 from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
