@@ -8,7 +8,7 @@ must not tell the tables apart better than the price allows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -22,12 +22,12 @@ from tacit.mechanisms import GaussianVote
 from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import OpenPool, Released, release_in_rounds
 from tacit.privacy.answer import Output
-from tacit.privacy.audit import AuditResult, audit
+from tacit.privacy.audit import AuditResult
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
-from tacit.testing.noise import SeededNoise
+from tacit.testing.audited_runs import audit_runs
 
 __all__ = ["Adversary", "Loop", "audit_loop"]
 
@@ -173,19 +173,13 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class _Transcripts:
-    """Draws what an adversary learns from one of the two tables."""
+class _Once:
+    """Runs the loop on one of the two tables, and returns what the adversary learns."""
 
     loop: Loop
     second: bool
-    seeded: bool
 
-    def __call__(self, seed: int, size: int) -> Sequence[Hashable]:
-        noise: NoiseSource = SeededNoise(seed) if self.seeded else SecureNoise()
-        rng = np.random.default_rng(seed)
-        return [self._once(noise, rng) for _ in range(size)]
-
-    def _once(self, noise: NoiseSource, rng: np.random.Generator) -> Hashable:
+    def __call__(self, noise: NoiseSource, rng: np.random.Generator) -> Hashable:
         loop, n = self.loop, 3 * self.loop.questions
         ones = N_TEACHERS // 2 - n // 2 + np.arange(n)
         told = ones + int(self.second)
@@ -206,16 +200,8 @@ class _Transcripts:
         return round(4 * loop.evidence(seen, ones))
 
 
-def audit_loop(
-    loop: Loop,
-    *,
-    samples: int,
-    confidence: float = 0.9999,
-    seed: int | None = None,
-    jobs: int = -1,
-    progress: bool = True,
-) -> AuditResult:
-    """Measure epsilon of the whole loop. ``seed`` replaces secure noise by seeded noise.
+def audit_loop(loop: Loop, *, samples: int, **how: Any) -> AuditResult:
+    """Measure epsilon of the whole loop; ``how`` is handed on to ``audit_runs``.
 
     Examples
     --------
@@ -225,14 +211,6 @@ def audit_loop(
     >>> found.epsilon_lower <= 1.0
     True
     """
-    seeded = seed is not None
-    return audit(
-        _Transcripts(loop, False, seeded),
-        _Transcripts(loop, True, seeded),
-        delta=loop.budget.delta,
-        samples=samples,
-        confidence=confidence,
-        seed=seed or 0,
-        jobs=jobs,
-        progress=progress,
+    return audit_runs(
+        _Once(loop, False), _Once(loop, True), delta=loop.budget.delta, samples=samples, **how
     )
