@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +14,16 @@ from sklearn.pipeline import Pipeline
 from tacit import _validate
 from tacit._inputs import Voters, numbered
 from tacit._represented import represented
-from tacit._settings import CONFIDENT_SHARE, own_mechanism, refuse_class, relation_of
+from tacit._settings import (
+    CONFIDENT_SHARE,
+    assumed,
+    auto_or_number,
+    own_mechanism,
+    refuse_class,
+    refuse_silent,
+    relation_of,
+)
+from tacit._settings import number_of_teachers as number_of_teachers
 from tacit.datasets.records import PublicPool
 from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import InvalidArgument
@@ -27,7 +34,6 @@ from tacit.mechanisms import (
     GaussianVote,
     LaplaceVote,
     SparseVote,
-    StableVote,
 )
 from tacit.mechanisms.base import VoteMechanism
 from tacit.pipeline import distinct_points
@@ -113,7 +119,7 @@ def resolve(
     n_questions = _questions(settings, len(distinct_points(asked)), output, chosen, n_classes)
     n_rounds = _validate.positive_integer(n_rounds=settings.n_rounds)
     mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
-    _refuse_silent(mechanism, n_teachers)
+    refuse_silent(mechanism, n_teachers)
     unit = "record" if names is None else "person"
     told = assumptions_of(settings, neighbouring, unit, representation, own_features)
     if voters is not None:
@@ -182,25 +188,6 @@ def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
     return number_of_teachers(given, n_units, lambda n: teachers_for(n, budget.epsilon))
 
 
-def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
-    """Return the number given, or what the rule says of the number of records or people."""
-    if isinstance(given, str) and n_units is not None:
-        _auto_or_number(n_teachers=given)
-        if n_units < 2:
-            raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
-        return rule(n_units)
-    number = _validate.positive_integer(n_teachers=given)
-    if n_units is not None and number > n_units:
-        raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
-    return number
-
-
-def _auto_or_number(**named: str) -> None:
-    ((name, given),) = named.items()
-    if given != "auto":
-        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {given!r}.")
-
-
 def _output(settings: Any) -> Output:
     release = _validate.one_of(("auto", "label", "share"), release=settings.release)
     if isinstance(settings.mechanism, VoteMechanism):
@@ -255,7 +242,7 @@ def _strategy(settings: Any, n_classes: int) -> Strategy | None:
 def _questions(settings: Any, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
     most = _capacity(settings.mechanism)
     if isinstance(settings.n_queries, str):
-        _auto_or_number(n_queries=settings.n_queries)
+        auto_or_number(n_queries=settings.n_queries)
         shares = output is Output.SHARE
         number = questions_for(n_points, shares=shares, chosen=chosen, n_classes=n_classes)
         return number if most is None else min(number, most)
@@ -340,20 +327,6 @@ def _spoken(mechanism: VoteMechanism, rule: Any) -> str:
     return f"{mechanism.name}, noise of every round chosen by {name}"
 
 
-def _refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
-    """Refuse a threshold that not even a unanimous vote reaches."""
-    if not isinstance(mechanism, SparseVote | StableVote):
-        return
-    largest = math.ceil(n_teachers / 2) - 1
-    if math.floor(mechanism.threshold) > largest:
-        raise InvalidArgument(
-            f"`mechanism` must have a threshold that votes can reach: {mechanism.name} has "
-            f"{math.floor(mechanism.threshold)}, and a unanimous vote of {n_teachers} teachers "
-            f"has a distance of {largest}, so it would answer nothing. Use more teachers, a "
-            "larger epsilon, or plan fewer refusals (a smaller `n_queries` or cutoff)."
-        )
-
-
 def _in(representation: Any, pool: PublicPool) -> PublicPool:
     return PublicPool(represented(representation, pool.points))
 
@@ -409,41 +382,21 @@ def assumptions_of(
     representation: Any,
     own_features: bool,
 ) -> tuple[str, ...]:
-    labels_only = neighbouring is Neighbouring.LABELS
-    people = "people" if unit == "person" else "records"
-    said = [
-        "Features are public: only labels are protected, and everything may depend on features."
-        if labels_only
-        else "The pool is public and was put together without looking at private records; which of "
+    """Return what the guarantee of a fit rests on besides the proofs, in sentences."""
+    points = [
+        "The pool is public and was put together without looking at private records; which of "
         "its points were asked about depends on public points and released answers alone."
     ]
     if own_features:
-        said.append(
+        points.append(
             "The points asked about are features of the records themselves: those records' own "
             "labels were not used."
         )
-    if isinstance(settings.classes, str):
-        said.append("The list of classes was read from the private labels and is NOT protected.")
-    if neighbouring is not Neighbouring.ADD_REMOVE:
-        said.append(f"The number of {people} is public.")
-    if unit == "record":
-        said.append(
-            "No person has more than one record; k records of one person cost k times epsilon, "
-            "and a delta that grows faster still."
-        )
-    else:
-        said.append("The groups given hold all records of a person together.")
-        if neighbouring is not Neighbouring.ADD_REMOVE:
-            said.append(
-                "People are numbered by where their records first appear, and a replaced person "
-                "keeps that place: the order of the table must not depend on private values."
-            )
     if representation is not None:
-        said.append("The representation was fitted on the public points alone.")
-    said.append("Nothing was fitted on all private records together before they came here.")
-    said.append("Settings were chosen without looking at private data.")
-    said.append(_account(settings.ledger))
-    return tuple(said)
+        points.append("The representation was fitted on the public points alone.")
+    return assumed(
+        settings.classes, neighbouring, unit, points=points, account=[_account(settings.ledger)]
+    )
 
 
 def _account(ledger: Any) -> str:

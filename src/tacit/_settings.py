@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit import _validate
 from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.mechanisms import SparseVote, StableVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.privacy.budget import Budget, Neighbouring
 
@@ -62,3 +65,79 @@ def refuse_class(given: Any) -> None:
             f"`mechanism` must be a name or an object, got the class {given.__name__}; make one, "
             f"for example with {given.__name__}.for_budget(...)."
         )
+
+
+def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
+    """Return the number given, or what the rule says of the number of records or people.
+
+    ``n_units`` is None where that number is private.
+    """
+    if isinstance(given, str) and n_units is not None:
+        auto_or_number(n_teachers=given)
+        if n_units < 2:
+            raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
+        return rule(n_units)
+    number = _validate.positive_integer(n_teachers=given)
+    if n_units is not None and number > n_units:
+        raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
+    return number
+
+
+def auto_or_number(**named: str) -> None:
+    """Refuse a text that is not "auto"."""
+    ((name, given),) = named.items()
+    if given != "auto":
+        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {given!r}.")
+
+
+def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
+    """Refuse a threshold that not even a unanimous vote reaches."""
+    if not isinstance(mechanism, SparseVote | StableVote):
+        return
+    largest = math.ceil(n_teachers / 2) - 1
+    if math.floor(mechanism.threshold) > largest:
+        raise InvalidArgument(
+            f"`mechanism` must have a threshold that votes can reach: {mechanism.name} has "
+            f"{math.floor(mechanism.threshold)}, and a unanimous vote of {n_teachers} teachers "
+            f"has a distance of {largest}, so it would answer nothing. Use more teachers, a "
+            "larger epsilon, or plan fewer refusals (fewer questions, or a smaller cutoff)."
+        )
+
+
+def assumed(
+    classes: Any,
+    neighbouring: Neighbouring,
+    unit: str,
+    *,
+    points: Sequence[str],
+    account: Sequence[str],
+) -> tuple[str, ...]:
+    """Return what a guarantee rests on besides the proofs, in sentences.
+
+    ``points`` are those about public points where records are protected, ``account`` those
+    about what else is spent.
+    """
+    said = list(points)
+    if neighbouring is Neighbouring.LABELS:
+        said[0] = (
+            "Features are public: only labels are protected, and everything may depend on features."
+        )
+    if isinstance(classes, str):
+        said.append("The list of classes was read from the private labels and is NOT protected.")
+    if neighbouring is not Neighbouring.ADD_REMOVE:
+        said.append(f"The number of {'people' if unit == 'person' else 'records'} is public.")
+    if unit == "record":
+        said.append(
+            "No person has more than one record; k records of one person cost k times epsilon, "
+            "and a delta that grows faster still."
+        )
+    else:
+        said.append("The groups given hold all records of a person together.")
+        if neighbouring is not Neighbouring.ADD_REMOVE:
+            said.append(
+                "People are numbered by where their records first appear, and a replaced person "
+                "keeps that place: the order of the table must not depend on private values."
+            )
+    said.append("Nothing was fitted on all private records together before they came here.")
+    said.append("Settings were chosen without looking at private data.")
+    return (*said, *account)

@@ -25,7 +25,7 @@ from tacit._inputs import (
     refuse_other_kind,
     workers,
 )
-from tacit._settings import relation_of
+from tacit._settings import refuse_silent, relation_of
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
@@ -337,7 +337,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             questions=questions,
             refusals=refusals,
         )
-        rules.refuse_silent(found, n_teachers)
+        refuse_silent(found, n_teachers)
         return found
 
     def _chosen(

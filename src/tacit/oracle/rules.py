@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from tacit import _validate
-from tacit._settings import CONFIDENT_SHARE, own_mechanism, refuse_class
+from tacit._settings import (
+    CONFIDENT_SHARE,
+    assumed,
+    number_of_teachers,
+    own_mechanism,
+    refuse_class,
+)
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import (
     ConfidentVote,
@@ -14,7 +19,6 @@ from tacit.mechanisms import (
     GaussianVote,
     LaplaceVote,
     SparseVote,
-    StableVote,
 )
 from tacit.mechanisms.base import VoteMechanism
 from tacit.privacy.budget import Budget, Neighbouring
@@ -29,15 +33,7 @@ ESTIMATE_SHARE = 0.2
 
 def teachers(given: Any, n_units: int | None, epsilon: float) -> int:
     """Return how many teachers are trained; ``n_units`` is None where that number is private."""
-    if isinstance(given, str) and n_units is not None:
-        _validate.one_of(("auto",), n_teachers=given)
-        if n_units < 2:
-            raise InvalidArgument(f"`X` must hold at least 2 records, got {n_units}.")
-        return teachers_for(n_units, epsilon)
-    number = _validate.positive_integer(n_teachers=given)
-    if n_units is not None and number > n_units:
-        raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
-    return number
+    return number_of_teachers(given, n_units, lambda n: teachers_for(n, epsilon))
 
 
 def wants_estimate(mechanism: Any, cutoff: Any) -> bool:
@@ -107,48 +103,23 @@ def mechanism(
             return SparseVote.for_budget(budget, cutoff=refusals or 1, n_classes=n_classes)
 
 
-def refuse_silent(found: VoteMechanism, n_teachers: int) -> None:
-    """Refuse a threshold that not even a unanimous vote reaches."""
-    if not isinstance(found, SparseVote | StableVote):
-        return
-    unanimous = math.ceil(n_teachers / 2) - 1
-    if math.floor(found.threshold) > unanimous:
-        raise InvalidArgument(
-            f"`cutoff` must leave a threshold that votes can reach: {found.name} has "
-            f"{math.floor(found.threshold)}, and a unanimous vote of {n_teachers} teachers has a "
-            f"distance of {unanimous}. Use more teachers, a larger epsilon or a smaller cutoff."
-        )
-
-
 def assumptions(
     settings: Any, neighbouring: Neighbouring, unit: str, *, own_ledger: bool
 ) -> tuple[str, ...]:
     """Return what the guarantee rests on besides the proofs, in sentences."""
-    said = [
-        "Features are public: only labels are protected, and everything may depend on features."
-        if neighbouring is Neighbouring.LABELS
-        else "The points asked about are public and are chosen without looking at private records."
-    ]
-    if isinstance(settings.classes, str):
-        said.append("The list of classes was read from the private labels and is NOT protected.")
-    if neighbouring is not Neighbouring.ADD_REMOVE:
-        said.append(f"The number of {'people' if unit == 'person' else 'records'} is public.")
-    if unit == "record":
-        said.append("No person has more than one record; k records of one cost k times epsilon.")
-    else:
-        said.append("The groups given hold all records of a person together.")
-        if neighbouring is not Neighbouring.ADD_REMOVE:
-            said.append("The order in which people appear does not depend on private values.")
-    said.append("Nothing was fitted on all private records together before they came here.")
-    said.append("Settings were chosen without looking at private data.")
-    said.append("Everybody who asks is taken together: the guarantee is against all of them.")
+    account = "The ledger given has what all releases from the data add up to."
     if own_ledger:
-        said.append(
-            "This is the cost of this oracle alone: other releases from the data add to it."
-        )
-    else:
-        said.append("The ledger given has what all releases from the data add up to.")
-    return tuple(said)
+        account = "This is the cost of this oracle alone: other releases from the data add to it."
+    return assumed(
+        settings.classes,
+        neighbouring,
+        unit,
+        points=["The points asked about are public and chosen without looking at private records."],
+        account=[
+            "Everybody who asks is taken together: the guarantee is against all of them.",
+            account,
+        ],
+    )
 
 
 def after_restores(lost: int) -> tuple[str, ...]:
