@@ -24,6 +24,12 @@ RNG = np.random.default_rng(5)
 # ---- coordinates --------------------------------------------------------------------------------
 
 
+def test_too_many_coordinates_are_refused_before_they_fill_the_memory():
+    words = sparse.random(1000, 2_000_000, density=1e-6, format="csr", rng=RNG)  # 16 GB as a table
+    with pytest.raises(InvalidArgument, match="at most 10000 coordinates.*got 2000000.*Truncated"):
+        Coordinates().fit(words)
+
+
 def test_the_pool_has_the_same_mean_length_whatever_its_scale():
     points = RNG.normal(size=(200, 3))
     for scale in (1e-6, 1.0, 1e9):

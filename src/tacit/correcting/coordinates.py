@@ -17,6 +17,9 @@ LENGTH = 4.0
 
 _CLIP = 2.0
 
+_MOST_COORDINATES = 10_000
+"""The metric is a square table of so many rows: more would fill the memory, or take days."""
+
 
 class Coordinates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Points brought to one scale, learnt from the public pool alone.
@@ -35,6 +38,13 @@ class Coordinates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn centre and length. ``X`` is the public pool, never a private record."""
+        width = X.shape[1] if getattr(X, "ndim", 0) == 2 else 0
+        if width > _MOST_COORDINATES:
+            raise InvalidArgument(
+                f"`representation` must make at most {_MOST_COORDINATES} coordinates with "
+                f"`rounds`, got {width}. Put a projection behind it, such as TruncatedSVD(150), or "
+                'leave it at "auto".'
+            )
         table = dense(X)
         if table.ndim != 2 or not np.isfinite(table).all():
             raise InvalidArgument(

@@ -65,22 +65,18 @@ def count_on_shards(
 
     Parameters
     ----------
-    learner : object with ``fit`` and ``predict``
-        Copied for every shard, never changed. Try it with ``check_learner`` first.
+    learner, classes, seed, progress
+        As for ``train_teachers``.
     source : ShardSource
         Such as ``tacit.shards.open_shards(path)``; at the same place for every worker.
     questions : table
         Public points, with the features of the shards.
-    classes : sequence of labels
-        Public.
-    seed : int
-        Each shard has a seed of its own, from this one and its number. Public.
     conform : callable, optional
         Makes records as they are read into points like ``questions``. By default both have the
         features of the shards, and records follow the form of ``questions``.
     n_jobs : int, optional
         As in joblib; without one, a cluster is used as a whole.
-    progress, diagnostics, kept
+    diagnostics, kept
         As for ``train_and_count``.
 
     Returns
