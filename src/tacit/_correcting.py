@@ -12,22 +12,23 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from tacit import _validate
-from tacit._represented import represented
+from tacit._represented import RepresentedRows, represented
 from tacit._resolve import (
     Sharding,
     are_numbers,
     assumptions_of,
     check_representation,
     is_linear,
-    number_of_teachers,
     pool_coordinates,
     protected,
 )
+from tacit._settings import number_of_teachers
 from tacit.correcting.coordinates import LENGTH, Coordinates, FloatArray, contrasts, with_constant
 from tacit.correcting.learners import LearnerCorrections, check_correcting
 from tacit.correcting.logistic import LogisticCorrections
+from tacit.correcting.records import ShardRows, shard_rows
 from tacit.correcting.rounds import Corrected, Corrections, Schedule
-from tacit.datasets.records import PublicPool
+from tacit.datasets.records import PublicPool, n_rows
 from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.clipped_mean import ClippedMean
@@ -45,11 +46,11 @@ RECORDS_NEEDED = (
     "in files and votes counted elsewhere."
 )
 
-_CLIP = 0.35
-"""Radius over the length of a contribution to first order."""
+_CLIP = {True: 0.35, False: 0.25}
+"""Radius over the length of a contribution to first order: built-in teachers and others."""
 
-_TYPICAL = {True: 1.0, False: 0.6}
-"""Radius over the length of public teachers' contributions, at most: built-in and others."""
+_TYPICAL = {True: 1.0, False: 0.25}
+"""Radius over the length of public teachers' contributions, at most."""
 
 _SHARD_UNKNOWN = 10
 """Nominal size of a shard where the number of records is private."""
@@ -121,18 +122,28 @@ class Correcting:
                 shard_size=self.shard_size,
                 together=self.together,
             )
+        if self.together and self.teachers_represented:
+            X = X[np.arange(n_rows(X))]  # represented once, not in every round
         return LearnerCorrections(
             self.learner,
             X,
             labels,
             shards,
             self.points.points,
+            self._rows(X, shards),
             n_classes=n_classes,
             shard_size=self.shard_size,
             seed=seed,
             rng=rng,
             n_jobs=n_jobs,
         )
+
+    def _rows(self, X: Any, shards: Sequence[IndexArray]) -> ShardRows:
+        """Return what puts the records of a shard in the student's coordinates. Private."""
+        if not self.teachers_represented:
+            like = represented(self.representation, self.points.points)
+            X = RepresentedRows(X, self.representation, like)
+        return shard_rows(X, shards, self.coordinates, together=self.together)
 
     def student(self, corrected: Corrected, n_classes: int, *, represented: bool) -> Any:
         """Return the public model; ``represented`` says that points come represented already."""
@@ -199,7 +210,7 @@ def resolve_rounds(
         learner=settings.learner,
         n_teachers=n_teachers,
         shard_size=size,
-        schedule=Schedule(rounds, _CLIP, _TYPICAL[built_in]),
+        schedule=Schedule(rounds, _CLIP[built_in], _TYPICAL[built_in]),
         mechanism=mechanism,
         neighbouring=neighbouring,
         representation=representation,

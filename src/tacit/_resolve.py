@@ -18,12 +18,12 @@ from tacit._settings import (
     CONFIDENT_SHARE,
     assumed,
     auto_or_number,
+    number_of_teachers,
     own_mechanism,
     refuse_class,
     refuse_silent,
     relation_of,
 )
-from tacit._settings import number_of_teachers as number_of_teachers
 from tacit.datasets.records import PublicPool
 from tacit.datasets.representation import PoolRepresentation
 from tacit.errors import InvalidArgument

@@ -16,21 +16,30 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.correcting import LearnerCorrections, LogisticCorrections
-from tacit.correcting.coordinates import with_constant
-from tacit.correcting.learners import check_correcting, class_scores, weight_name
-from tacit.correcting.metric import Metric
+from tacit.correcting import LearnerCorrections
+from tacit.correcting.coordinates import contrasts, with_constant
+from tacit.correcting.learners import (
+    check_correcting,
+    class_scores,
+    residual_weights,
+    weight_name,
+)
+from tacit.correcting.metric import Metric, probabilities
+from tacit.correcting.records import shard_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.partition import hash_split, shard_positions
 from tacit.teachers.retrying import retrying
 
 
 def made(
-    learner: Any, points: Any, X: Any, y: Any, shards: Any, *, n_classes: int = 2, **how: Any
+    learner: Any, setting: Any, X: Any, y: Any, shards: Any, *, form: Any = None, **how: Any
 ) -> LearnerCorrections:
+    """Return teachers of records that the student sees as they are, in a form for teachers."""
+    rows = shard_rows(X, shards, setting.coordinates, together=False)
+    there, points = (X, setting.points) if form is None else (form(X), form(setting.points))
     return LearnerCorrections(
-        learner, X, y, shards, points,
-        n_classes=n_classes, shard_size=4, seed=5, rng=np.random.default_rng(0), **how,
+        learner, there, y, shards, points, rows, n_classes=setting.n_classes, shard_size=4, seed=5,
+        rng=np.random.default_rng(0), **how,
     )  # fmt: skip
 
 
@@ -46,6 +55,7 @@ def records(n_classes: int = 2, width: int = 4, n: int = 40) -> tuple[Any, Any]:
 LEARNERS = [
     LogisticRegression(),
     make_pipeline(StandardScaler(), LogisticRegression()),
+    make_pipeline(StandardScaler(copy=False), LogisticRegression()),
     DecisionTreeClassifier(max_depth=3, random_state=0),
     GaussianNB(),
 ]
@@ -57,14 +67,12 @@ def test_a_replaced_record_changes_one_row_and_no_bit_of_another(make_setting, l
     setting = make_setting(n_classes)
     X, y = records(n_classes)
     shards = np.split(np.random.default_rng(2).permutation(40), 10)
-    first = rows_of(made(learner, setting.points, X, y, shards, n_classes=n_classes),
-                    setting.metric)  # fmt: skip
+    first = rows_of(made(learner, setting, X, y, shards), setting.metric)
     assert first.shape == (10, setting.metric.weights.size)
     for value, label in ((np.nan, 0), (3.0, 1), (1e200, -1)):
         there, labels = X.copy(), y.copy()
         there[shards[4][1]], labels[shards[4][1]] = value, label
-        second = rows_of(made(learner, setting.points, there, labels, shards, n_classes=n_classes),
-                         setting.metric)  # fmt: skip
+        second = rows_of(made(learner, setting, there, labels, shards), setting.metric)
         same = np.arange(10) != 4
         assert first[same].tobytes() == second[same].tobytes()
         assert np.isfinite(second[same]).all()
@@ -78,7 +86,7 @@ def test_a_record_added_elsewhere_changes_no_bit(make_setting):
     def contributions(kept: Any) -> tuple[np.ndarray, np.ndarray]:
         where = hash_split(kept.tolist(), 8, key)
         shards = shard_positions(where, 8)
-        teachers = made(LogisticRegression(), setting.points, X[kept], y[kept], shards)
+        teachers = made(LogisticRegression(), setting, X[kept], y[kept], shards)
         return rows_of(teachers, setting.metric), where
 
     first, where = contributions(everybody)
@@ -108,7 +116,7 @@ def test_teachers_that_fail_contribute_zeros_and_nothing_is_said(make_setting, c
     X[shards[7][0]] = np.nan
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = rows_of(made(Fails(), setting.points, X, y, shards), setting.metric)
+        found = rows_of(made(Fails(), setting, X, y, shards), setting.metric)
     assert not found[[2, 5, 7]].any()
     assert (np.abs(found).sum(axis=1) > 0).sum() == 7
     assert capfd.readouterr() == ("", "")
@@ -119,30 +127,60 @@ def test_an_empty_shard_is_the_reference(make_setting):
     X, y = records()
     y[:4] = -1
     shards = [np.array([], dtype=np.intp), np.arange(4), np.arange(4, 8)]
-    found = rows_of(made(LogisticRegression(), setting.points, X, y, shards), setting.metric)
+    found = rows_of(made(LogisticRegression(), setting, X, y, shards), setting.metric)
     assert not found[:2].any()
     assert found[2].any()
 
 
-def test_a_logistic_learner_points_where_the_built_in_teachers_point(make_setting):
-    """Two ways to the same correction: a fit on shard and pool, and the prior of the pool."""
-    setting = make_setting(2, n=400)
-    X, y = records(n=200)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_weights_of_records_are_the_slope_of_their_loss(n_classes):
+    """By hand: the gradient of a flat model's loss over weighted copies is the residual."""
+    rng = np.random.default_rng(0)
+    proba = rng.dirichlet(np.full(n_classes, 0.3), 50)
+    labels = rng.integers(-1, n_classes, 50)
+    weights = residual_weights(labels, proba)
+    assert (weights >= 0).all()
+    assert (weights.min(axis=1) == 0).all()
+    for row, label, probability in zip(weights, labels, proba, strict=True):
+        slope = sum(row[c] * (np.eye(n_classes)[c] - 1 / n_classes) for c in range(n_classes))
+        wanted = np.eye(n_classes)[label] - probability if label >= 0 else 0.0
+        np.testing.assert_allclose(slope, wanted, atol=1e-12)
+
+
+def test_a_student_that_is_sure_or_overflowed_is_no_error():
+    proba = np.array([[1.0, 0.0], [1.0, 0.0], [np.nan, np.nan]])
+    found = residual_weights(np.array([0, 1, 1]), proba)
+    np.testing.assert_array_equal(found, [[0, 0], [0, 2], [0, 1]])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_logistic_learner_follows_the_gradient_at_the_student(make_setting, n_classes):
+    """An independent way to the same vector: A^(-1/2) times the gradient of the shard's loss.
+
+    The learner starts at a model that knows nothing; the gradient is nevertheless the student's.
+    """
+    setting = make_setting(n_classes, n=400)
+    metric = Metric.of(setting.pool, 2 * setting.metric.weights, n_classes, curved=False)
+    X, y = records(n_classes, n=200)
     y = np.abs(y)
     shards = np.split(np.arange(200), 20)
-    rows = setting.coordinates.transform(X)
-    points = setting.pool[:, :-1]
-    theirs = rows_of(made(LogisticRegression(C=1.0), points, rows, y, shards), setting.metric)
-    ours = np.concatenate(
-        list(
-            LogisticCorrections(
-                X, y, shards, setting.coordinates, setting.pool, n_classes=2, shard_size=10
-            ).contributions(setting.metric)
-        )
+    Z = with_constant(setting.coordinates.transform(X))
+    seen = setting._replace(points=setting.pool[:, :-1])
+    theirs = rows_of(
+        LearnerCorrections(
+            LogisticRegression(tol=1e-8), Z[:, :-1], y, shards, seen.points, lambda shard: Z[shard],
+            n_classes=n_classes, shard_size=10, seed=5, rng=np.random.default_rng(0),
+        ),
+        metric,
+    )  # fmt: skip
+    residual = (np.eye(n_classes)[y] - probabilities(Z @ metric.weights, n_classes)) @ contrasts(
+        n_classes
     )
+    ours = np.array([(metric.whiten @ (Z[s].T @ residual[s])).ravel() for s in shards])
     cosines = (theirs * ours).sum(axis=1) / np.linalg.norm(theirs, axis=1)
     cosines /= np.linalg.norm(ours, axis=1)
-    assert np.median(cosines) > 0.9
+    assert np.median(cosines) > 0.97
+    assert 0.6 < np.median(np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)) < 1.1
 
 
 def test_imagined_teachers_do_not_look_at_records(make_setting):
@@ -150,9 +188,60 @@ def test_imagined_teachers_do_not_look_at_records(make_setting):
     found = []
     for scale in (1.0, 3.0):
         X, y = records()
-        teachers = made(LogisticRegression(), setting.points, scale * X, y, [np.arange(40)])
+        teachers = made(LogisticRegression(), setting, scale * X, y, [np.arange(40)])
         found.append(teachers.imagined(setting.metric, np.random.default_rng(0)))
     assert found[0].tobytes() == found[1].tobytes()
+
+
+class Random:
+    """Draws from numpy's process-wide stream, as much as its records tell."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        np.random.random(1 + int(10 * abs(X[-1, 0])))  # noqa: NPY002, TID251
+        self.weights = np.random.normal(size=X.shape[1])  # noqa: NPY002, TID251
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return (X @ self.weights > 0).astype(int)
+
+    def decision_function(self, X: Any) -> Any:
+        return X @ self.weights + np.random.normal(size=len(X))  # noqa: NPY002, TID251
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [make_pipeline(StandardScaler(copy=False), LogisticRegression()), Random()],
+    ids=["in place", "process-wide numbers"],
+)
+def test_nothing_goes_from_one_teacher_to_the_next(make_setting, learner):
+    setting = make_setting(2)
+    X, y = records(n=160)
+    shards = np.split(np.arange(160), 40)  # several to a task
+    before = setting.points.copy()
+    first = rows_of(made(learner, setting, X, y, shards), setting.metric)
+    there, labels = X.copy(), y.copy()
+    there[shards[3]], labels[shards[9]] = 7.0, -1
+    second = rows_of(made(learner, setting, there, labels, shards), setting.metric)
+    same = ~np.isin(np.arange(40), [3, 9])
+    assert first[same].tobytes() == second[same].tobytes()
+    assert first[3].tobytes() != second[3].tobytes()
+    np.testing.assert_array_equal(setting.points, before)
+
+
+class Unweighted(LogisticRegression):
+    """Will not have weights, whatever its ``fit`` says."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if sample_weight is not None:
+            raise RuntimeError("no weights here")
+        return super().fit(X, y)
+
+
+def test_a_learner_that_fails_on_weighted_public_points_is_refused_in_words(make_setting):
+    setting = make_setting(2)
+    X, y = records()
+    with pytest.raises(InvalidArgument, match="Unweighted failed: RuntimeError: no weights here"):
+        made(Unweighted(), setting, X, y, [np.arange(40)])
 
 
 def test_two_workers_find_the_same_contributions(make_setting):
@@ -160,7 +249,7 @@ def test_two_workers_find_the_same_contributions(make_setting):
     X, y = records()
     shards = np.split(np.arange(40), 10)
     one, two = (
-        rows_of(made(LogisticRegression(), setting.points, X, y, shards, n_jobs=jobs),
+        rows_of(made(LogisticRegression(), setting, X, y, shards, n_jobs=jobs),
                 setting.metric)
         for jobs in (1, 2)
     )  # fmt: skip
@@ -176,15 +265,18 @@ def test_frames_sparse_tables_and_texts_are_stacked_on_the_pool(make_setting):
     setting = make_setting(2)
     X, y = records()
     shards = np.split(np.arange(40), 10)
-    dense = rows_of(made(LogisticRegression(), setting.points, X, y, shards), setting.metric)
+    dense = rows_of(made(LogisticRegression(), setting, X, y, shards), setting.metric)
     for form in (sparse.csr_matrix, pd.DataFrame):
-        teachers = made(LogisticRegression(), form(setting.points), form(X), y, shards)
+        teachers = made(LogisticRegression(), setting, X, y, shards, form=form)
         np.testing.assert_allclose(rows_of(teachers, setting.metric), dense, atol=1e-4)
     words = np.array(["red", "green", "blue", "dark"])
-    texts = [" ".join(words[row > 0]) + " word" for row in X]
-    pool = [" ".join(words[row > 0]) + " word" for row in setting.points]
+
+    def written(rows: Any) -> list[str]:
+        return [" ".join(words[row > 0]) + " word" for row in rows]
+
     learner = make_pipeline(CountVectorizer(), LogisticRegression())
-    assert rows_of(made(learner, pool, texts, y, shards), setting.metric).any(axis=1).all()
+    found = rows_of(made(learner, setting, X, y, shards, form=written), setting.metric)
+    assert found.any(axis=1).all()
 
 
 # ---- which learners can -------------------------------------------------------------------------
@@ -233,9 +325,9 @@ def test_a_shard_that_kills_its_workers_counts_as_no_correction():
     rng = np.random.default_rng(0)
     X, labels = rng.normal(size=(12, 2)), rng.integers(2, size=12)
     X[0, 0] = 777.0
-    pool = rng.normal(size=(30, 2))
+    pool, shards = rng.normal(size=(30, 2)), np.split(np.arange(12), 4)
     teachers = LearnerCorrections(
-        Deadly(), X, labels, np.split(np.arange(12), 4), pool,
+        Deadly(), X, labels, shards, pool, lambda shard: with_constant(X[shard]),
         n_classes=2, shard_size=3, seed=1, rng=rng, n_jobs=2,
     )  # fmt: skip
     metric = Metric.of(with_constant(pool), np.zeros((3, 1)), 2)

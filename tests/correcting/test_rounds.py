@@ -26,7 +26,7 @@ def test_steps_are_whole_at_first_and_never_grow(rounds):
 class Silent:
     """Teachers whose public side is as usual and whose records say nothing."""
 
-    n_teachers, shard_size = 3, 2
+    n_teachers, shard_size, curved = 3, 2, False
 
     def __init__(self, imagined: float = 1.0) -> None:
         self._imagined = imagined
@@ -36,9 +36,6 @@ class Silent:
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> Any:
         return np.full((9, metric.weights.size), self._imagined)
-
-    def reach(self, metric: Metric) -> float:
-        return 0.5
 
 
 def without_noise(teachers: Any, pool: Any, n_classes: int, rounds: int, **how: Any) -> Any:
@@ -103,3 +100,16 @@ def test_a_radius_is_a_function_of_what_was_released_before(make_setting):
         )
         radii.append((found.radii, found.weights.tobytes()))
     assert radii[0] == radii[1]
+
+
+def test_only_teachers_that_start_elsewhere_make_haste(make_setting):
+    pool = make_setting(3).pool
+    weights = np.random.default_rng(0).normal(size=(pool.shape[1], 2))
+    for size in (0.0, 0.3, 10.0):
+        assert Metric.of(pool, size * weights, 3).haste == 1.0
+    hastes = [Metric.of(pool, size * weights, 3, curved=False).haste for size in (0.0, 0.3, 1.0)]
+    assert hastes[0] == pytest.approx(1.0)
+    assert hastes == sorted(hastes)
+    # The floor of curvature bounds it: 1/6 is the curvature of three even classes.
+    most = Metric.of(pool, 1e6 * weights, 3, curved=False).haste
+    assert most == pytest.approx(np.sqrt(1 / 6 / 0.02), rel=0.02)

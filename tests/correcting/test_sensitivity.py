@@ -11,6 +11,7 @@ import pytest
 from sklearn.naive_bayes import GaussianNB
 
 from tacit.correcting import LearnerCorrections, LogisticCorrections
+from tacit.correcting.records import shard_rows
 from tacit.mechanisms import ClippedMean
 from tacit.mechanisms.clipped_mean import clip_to_grid
 
@@ -30,6 +31,7 @@ def built_in(setting: Any, X: Any, y: Any) -> Any:
 def bayes(setting: Any, X: Any, y: Any) -> Any:
     return LearnerCorrections(
         GaussianNB(), X, y, SHARDS, setting.points,
+        shard_rows(X, SHARDS, setting.coordinates, together=False),
         n_classes=3, shard_size=2, seed=1, rng=np.random.default_rng(0),
     )  # fmt: skip
 

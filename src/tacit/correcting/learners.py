@@ -1,8 +1,10 @@
 """Teachers of any learner that takes sample weights, as corrections of the current student.
 
-A teacher is the learner fitted on its shard and on public points that the student has labelled. A
-reference, the same without the shard, is taken off its scores: what is left is what the shard has
-to say about the student.
+A teacher is the learner fitted on its shard and on public points that belong to every class alike.
+Each record counts by how far the student is from its label: where the student is right there is
+nothing to say. To first order the fit then moves along the gradient of the shard's loss at the
+student, whatever the learner makes of it, and the student stands still only where that is zero:
+boosting, in which every round is released with noise.
 """
 
 from __future__ import annotations
@@ -17,28 +19,25 @@ from sklearn.pipeline import Pipeline
 
 from tacit.correcting.coordinates import FloatArray, as_contrasts
 from tacit.correcting.metric import PRIOR_WEIGHT, Metric, probabilities
+from tacit.correcting.records import ShardRows
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
-from tacit.teachers.global_random import kept
+from tacit.teachers.global_random import kept, restart
 from tacit.teachers.handed import Batch, RowBatch
-from tacit.teachers.labels import UNKNOWN
+from tacit.teachers.labels import DEFAULT, UNKNOWN
 from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import IndexArray, RowForm, row_access, take
+from tacit.teachers.rows import IndexArray, RowForm, own_copy, row_access, take
+from tacit.teachers.teacher import FAILURES
 from tacit.teachers.train import over_shards
 from tacit.teachers.versions import versions_behind
 
-_ANCHOR_ROWS = 600
+_POOL_ROWS = 1000
 """About how many weighted rows the pool adds to every shard: more cost time and tell little."""
 
-_SHARPENED = 3
-_MOST_SHARPENED = 8.0
-_LEAST_REACH = 0.1
 _IMAGINED = 60
 _SURE = 1e-3
 """Probabilities nearer to 0 or 1 than this are cut: a tree that is sure would be infinitely so."""
-
-_FAILURES = (Exception, SystemExit)
 
 
 class LearnerCorrections:
@@ -55,6 +54,8 @@ class LearnerCorrections:
     shards : sequence of index arrays
     points : table
         The pool, in the same form as ``X``. Public.
+    rows : function of a shard
+        Its records in the student's coordinates, as ``shard_rows`` has them. Private.
     n_classes, shard_size, seed : int
         Public.
     n_jobs : int, optional
@@ -65,6 +66,8 @@ class LearnerCorrections:
     are of no use, contributes the zero vector; nothing tells.
     """
 
+    curved = False
+
     def __init__(
         self,
         learner: Any,
@@ -72,6 +75,7 @@ class LearnerCorrections:
         labels: NDArray[np.int64],
         shards: Sequence[IndexArray],
         points: Any,
+        rows: ShardRows,
         *,
         n_classes: int,
         shard_size: int,
@@ -82,99 +86,111 @@ class LearnerCorrections:
         self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
         self._X, self._labels, self._shards = X, labels, shards
         self._points, self._n_jobs = row_access(points), n_jobs
-        self._recipe, self._seed = recipe(learner), seed
         self._form = RowForm(points, public=True)
-        wanted = max(100, _ANCHOR_ROWS // n_classes)
-        self._anchors = np.sort(rng.permutation(n_rows(points))[:wanted])
-        self._sharpness = 1.0
+        with Quiet():
+            self._rows = [rows(shard) for shard in shards]
+        wanted = max(100, _POOL_ROWS // n_classes)
+        some = np.sort(rng.permutation(n_rows(points))[:wanted])
+        self._fitting = _Fitting(recipe(learner), take(self._points, some), n_classes, seed)
+        self._reference = self._unmoved()
+
+    def _unmoved(self) -> FloatArray:
+        """Return the contrasts of the learner that has seen no record, near zero. Public."""
+        try:
+            with Quiet(), kept():
+                model = self._fitting(self.n_teachers, None)
+                return as_contrasts(class_scores(model, self._points, self._n_classes))
+        except InvalidArgument:
+            raise
+        except Exception as error:  # all of it is public
+            raise InvalidArgument(
+                "`learner` must be able to fit public points, each once for every class, with "
+                f"`sample_weight`; {learner_name(self._fitting.recipe.learner)} failed: "
+                f"{type(error).__name__}: {error} Leave `rounds` out, or choose another learner."
+            ) from error
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of one whitened correction per teacher, one row each. Private."""
-        task = self._task(metric)
+        said = np.zeros((len(self._labels), self._n_classes))
+        for shard, rows in zip(self._shards, self._rows, strict=True):
+            with np.errstate(all="ignore"):
+                proba = probabilities(rows @ metric.weights, self._n_classes)
+            said[shard] = residual_weights(self._labels[shard], proba)
         yield from over_shards(
-            task, self._X, self._labels, self._shards, self._form, n_jobs=self._n_jobs
+            self._task(metric), self._X, said, self._shards, self._form, n_jobs=self._n_jobs
         )
-
-    def reach(self, metric: Metric) -> float:
-        """Return which part of the student's scores the learner can have at all. Public.
-
-        A regularised learner, told by a few points, is only so sure. A student beyond that would
-        be told by every teacher to be less sure, and by nothing else.
-        """
-        scores = metric.pool @ metric.weights
-        size = float((scores**2).sum())
-        if size == 0:
-            return 1.0
-        reference, _ = self._reference(scores, _MOST_SHARPENED)
-        return float(np.clip((scores * reference).sum() / size, _LEAST_REACH, 1.0))
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
         points, labels = metric.imagined_labels(rng, _IMAGINED, self.shard_size)
-        task = self._task(metric)
-        shards = [(k, take(self._points, points[k]), labels[k]) for k in range(_IMAGINED)]
+        shards = [
+            (k, take(self._points, chosen), residual_weights(given, metric.probabilities[chosen]))
+            for k, (chosen, given) in enumerate(zip(points, labels, strict=True))
+        ]
         with Quiet(), kept():
-            return task(RowBatch(shards))
+            return self._task(metric)(RowBatch(shards))
 
     def _task(self, metric: Metric) -> _Correct:
-        """Return what fits a teacher: found once per round, since finding the reference takes fits.
-
-        The reference is sharpened until its scores are as large as the student's: a regularised
-        learner does not believe all it is told.
-        """
-        found = self.__dict__.get("_ready")
-        if found is not None and found[0] is metric:
-            ready: _Correct = found[1]
-            return ready
-        scores = metric.pool @ metric.weights
-        for _ in range(_SHARPENED):
-            reference, anchored = self._reference(scores, self._sharpness)
-            size, overlap = float((scores**2).sum()), float((scores * reference).sum())
-            if size == 0 or overlap <= 0:
-                break
-            wanted = self._sharpness * size / overlap
-            if abs(wanted / self._sharpness - 1) < 0.02:
-                break
-            self._sharpness = float(np.clip(wanted, 1 / _MOST_SHARPENED, _MOST_SHARPENED))
-        task = _Correct(self._recipe, anchored, self._points, reference, metric, self._seed)
-        self._ready = (metric, task)
-        return task
-
-    def _reference(self, scores: FloatArray, sharpness: float) -> tuple[FloatArray, _Anchored]:
-        """Return the contrasts of the learner fitted on the pool labelled by sharpened scores."""
-        anchored = _Anchored(
-            take(self._points, self._anchors),
-            probabilities(sharpness * scores[self._anchors], self._n_classes),
-        )
-        with Quiet(), kept():
-            model = anchored.fit(self._recipe, shard_seed(self._seed, self.n_teachers), None)
-            return as_contrasts(class_scores(model, self._points, self._n_classes)), anchored
+        return _Correct(self._fitting, self._points, self._reference, metric)
 
     def __repr__(self) -> str:
         return (
             f"LearnerCorrections(n_teachers={self.n_teachers}, "
-            f"learner={learner_name(self._recipe.learner)})"
+            f"learner={learner_name(self._fitting.recipe.learner)})"
         )
 
 
-class _Anchored:
-    """Public points that the student has labelled, as weighted rows of a training set."""
+def residual_weights(labels: NDArray[np.int64], proba: FloatArray) -> FloatArray:
+    """Return what each record weighs as a member of each class, given the student's probabilities.
 
-    def __init__(self, points: Any, proba: FloatArray) -> None:
-        n_points, n_classes = proba.shape
-        # Every point once for every class, weighed by the student's belief in it.
+    A record of class y with weights w moves a model that gives all C classes alike by
+    sum_c w_c (e_c - 1/C). The weights, none negative and one of them zero, are those for which
+    that is e_y - proba: the slope of the record's loss at the student. -1 stands for no class.
+
+    Examples
+    --------
+    >>> residual_weights(np.array([1, 1, -1]), np.array([[0.25, 0.75], [0.9, 0.1], [0.5, 0.5]]))
+    array([[0. , 0.5],
+           [0. , 1.8],
+           [0. , 0. ]])
+    >>> w = residual_weights(np.array([0]), np.array([[0.2, 0.5, 0.3]]))
+    >>> (w - w.sum() / 3).round(6).tolist()
+    [[0.8, -0.5, -0.3]]
+    """
+    known = np.flatnonzero(labels != UNKNOWN)
+    own = labels[known]
+    # A student that overflowed is sure of nothing.
+    there = np.nan_to_num(proba[known], nan=1 / proba.shape[1])
+    others = there.copy()
+    others[np.arange(len(known)), own] = 0.0
+    found = np.zeros_like(proba)
+    found[known] = others.max(axis=1, keepdims=True) - others
+    found[known, own] += 1 - there[np.arange(len(known)), own]
+    return found
+
+
+class _Fitting:
+    """Fits copies of a learner on public points that belong to every class alike, and a shard."""
+
+    def __init__(self, ready: Recipe, points: Any, n_classes: int, seed: int) -> None:
+        n_points = n_rows(points)
+        self.recipe, self._seed = ready, seed
         self._points = take(row_access(points), np.tile(np.arange(n_points), n_classes))
         self._labels = np.repeat(np.arange(n_classes), n_points)
-        self._weights = proba.T.ravel() * (PRIOR_WEIGHT / n_points)
+        self._weights = np.full(len(self._labels), PRIOR_WEIGHT / len(self._labels))
 
-    def fit(self, ready: Recipe, seed: int, shard: tuple[Any, NDArray[np.int64]] | None) -> Any:
-        """Return a fitted copy of the learner, with a shard's records of weight one or without."""
-        rows, labels, weights = self._points, self._labels, self._weights
-        if shard is not None:
-            rows = _stack(rows, shard[0])
-            labels = np.concatenate([labels, shard[1]])
-            weights = np.concatenate([weights, np.ones(len(shard[1]))])
-        model = ready.fresh(seed)
+    def __call__(self, number: int, shard: tuple[Any, IndexArray, FloatArray] | None) -> Any:
+        """Return a fitted copy, with the rows, labels and weights of a shard or without."""
+        # Copies in any case: a learner that works in place would change it for all others.
+        if shard is None:
+            rows, labels, weights = map(own_copy, (self._points, self._labels, self._weights))
+        else:
+            rows = _stack(self._points, shard[0])
+            labels = np.concatenate([self._labels, shard[1]])
+            weights = np.concatenate([self._weights, shard[2]])
+        seed = shard_seed(self._seed, number)
+        model = self.recipe.fresh(seed)
+        restart(seed)
         model.fit(rows, labels, **{weight_name(model): weights})
         return model
 
@@ -183,47 +199,46 @@ class _Correct:
     """Fits the teachers of a few shards and returns their corrections, one row each. Private."""
 
     def __init__(
-        self,
-        ready: Recipe,
-        anchored: _Anchored,
-        points: Any,
-        reference: FloatArray,
-        metric: Metric,
-        seed: int,
+        self, fitting: _Fitting, points: Any, reference: FloatArray, metric: Metric
     ) -> None:
-        self._recipe, self._anchored, self._points = ready, anchored, points
-        self.versions = versions_behind(ready.learner)
-        self._reference, self._metric, self._seed = reference, metric, seed
+        self._fitting, self._points = fitting, points
+        self.versions = versions_behind(fitting.recipe.learner)
+        self._reference, self._metric = reference, metric
 
     def __call__(self, shards: Batch) -> FloatArray:
-        return np.array([self._one(number, X, labels) for number, X, labels in shards])
+        return np.array([self._one(number, X, weights) for number, X, weights in shards])
 
     def lost(self, numbers: Sequence[int]) -> FloatArray:
         """Return zero corrections for shards that no worker could finish: an error would tell."""
         return np.zeros((len(numbers), self._metric.weights.size))
 
-    def _one(self, number: int, X: Any, labels: Any) -> FloatArray:
+    def _one(self, number: int, X: Any, weights: FloatArray) -> FloatArray:
         width, contrasts = self._metric.weights.shape
         try:
-            labels = np.asarray(labels)
-            known = np.flatnonzero(labels != UNKNOWN)
-            own = (take(row_access(X), known), labels[known]) if len(known) else None
-            model = self._anchored.fit(self._recipe, shard_seed(self._seed, number), own)
+            records, classes = np.nonzero(weights)
+            if len(records) == 0:
+                return np.zeros(width * contrasts)
+            own = take(row_access(X), records), classes, weights[records, classes]
+            model = self._fitting(number, own)
             scores = class_scores(model, self._points, contrasts + 1)
             with np.errstate(all="ignore"):
                 return self._metric.of_scores(as_contrasts(scores) - self._reference).ravel()
-        except _FAILURES:
+        except FAILURES:
             return np.zeros(width * contrasts)
 
 
 def class_scores(model: Any, points: Any, n_classes: int) -> FloatArray:
     """Return one score per class of a fitted model, whose labels are class positions."""
+    # As for votes: nothing of one teacher's records may reach the next, neither through the points
+    # (a scaler with copy=False changes them in place) nor through process-wide random numbers.
+    restart(DEFAULT)
+    seen = own_copy(points)
     if hasattr(model, "decision_function"):
-        found = np.asarray(model.decision_function(points), dtype=np.float64)
+        found = np.asarray(model.decision_function(seen), dtype=np.float64)
         if found.ndim == 1:
             found = np.column_stack([-found / 2, found / 2])
     else:
-        proba = np.asarray(model.predict_proba(points), dtype=np.float64)
+        proba = np.asarray(model.predict_proba(seen), dtype=np.float64)
         found = np.log(np.clip(proba, _SURE, 1.0))
     if found.shape != (n_rows(points), n_classes):
         raise InvalidArgument(

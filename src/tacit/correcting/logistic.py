@@ -8,18 +8,18 @@ with more records than there are coordinates have the coordinates as unknowns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.correcting.coordinates import Coordinates, FloatArray, contrasts, with_constant
+from tacit.correcting.coordinates import Coordinates, FloatArray, contrasts
 from tacit.correcting.metric import Metric, probabilities
+from tacit.correcting.records import ShardRows, shard_rows
 from tacit.teachers.labels import UNKNOWN
 from tacit.teachers.quiet import Quiet
-from tacit.teachers.rows import IndexArray, row_access, take
-from tacit.teachers.teacher import FAILURES
+from tacit.teachers.rows import IndexArray
 
 _NEWTON_STEPS = 5
 _IMAGINED = 400
@@ -48,9 +48,7 @@ class LogisticCorrections:
     n_classes, shard_size : int
         Public; the size is that of a typical shard.
     together : bool
-        Whether all records are put in coordinates at once, which is faster. Only where the
-        representation takes any values without an error, and where the number of records, and so
-        the place of each, is public.
+        As for ``shard_rows``.
 
     Privacy
     -------
@@ -58,6 +56,8 @@ class LogisticCorrections:
     bit: shards are padded to a length that is a function of their own size, and every product is
     one matrix product per shard, never one over several.
     """
+
+    curved = True
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class LogisticCorrections:
         self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
         self._pool = pool
         with Quiet():
-            rows = _Together(X, shards, coordinates) if together else _Apart(X, coordinates)
+            rows = shard_rows(X, shards, coordinates, together=together)
             self._stacks = list(_stacked(rows, labels, shards, pool.shape[1]))
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
@@ -90,10 +90,6 @@ class LogisticCorrections:
         unknowns = min(size, dimension) * (self._n_classes - 1)
         at_once = max(1, _BLOCK // max(size * dimension, unknowns**2))
         return (slice(start, start + at_once) for start in range(0, n_shards, at_once))
-
-    def reach(self, metric: Metric) -> float:
-        """Return 1: the prior of a teacher is the student itself."""
-        return 1.0
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
@@ -194,36 +190,8 @@ def _at(scores: FloatArray, target: FloatArray, n_classes: int) -> tuple[FloatAr
     return residual, curved - mean[..., :, None] * mean[..., None, :]
 
 
-class _Apart:
-    """Puts the records of one shard in coordinates when they are asked for. Private."""
-
-    def __init__(self, X: Any, coordinates: Coordinates) -> None:
-        self._rows, self._coordinates = row_access(X), coordinates
-
-    def __call__(self, shard: IndexArray) -> FloatArray:
-        try:
-            found = self._coordinates.transform(take(self._rows, shard))
-        except FAILURES:  # a representation may keep texts, of which one is no number
-            found = np.zeros((len(shard), self._coordinates.n_features_in_))
-        return with_constant(found)
-
-
-class _Together:
-    """Puts all records in coordinates beforehand. Private."""
-
-    def __init__(self, X: Any, shards: Sequence[IndexArray], coordinates: Coordinates) -> None:
-        used = np.concatenate(shards)
-        self._table = with_constant(coordinates.transform(take(row_access(X), used)))
-        self._place = np.empty(used.max(initial=-1) + 1, dtype=np.intp)
-        self._place[used] = np.arange(len(used))
-
-    def __call__(self, shard: IndexArray) -> FloatArray:
-        found: FloatArray = self._table[self._place[shard]]
-        return found
-
-
 def _stacked(
-    rows: Callable[[IndexArray], FloatArray],
+    rows: ShardRows,
     labels: NDArray[np.int64],
     shards: Sequence[IndexArray],
     dimension: int,

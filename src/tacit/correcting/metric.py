@@ -29,7 +29,8 @@ class Metric:
 
     ``whiten`` is A^(-1/2) and ``weights`` the student, one column per contrast. ``probabilities``
     are the student's, of the pool's points. ``curvature`` is the mean second derivative of the loss
-    of each point over the contrasts.
+    of each point over the contrasts, as teachers see it. ``haste`` says how much longer steps may
+    be since the loss is less curved around the student than teachers see.
     """
 
     pool: FloatArray
@@ -37,17 +38,28 @@ class Metric:
     probabilities: FloatArray
     curvature: FloatArray
     whiten: FloatArray
+    haste: float
 
     @classmethod
-    def of(cls, pool: FloatArray, weights: FloatArray, n_classes: int) -> Metric:
-        """Return the metric around a student."""
+    def of(
+        cls, pool: FloatArray, weights: FloatArray, n_classes: int, *, curved: bool = True
+    ) -> Metric:
+        """Return the metric around a student.
+
+        ``curved`` says that teachers start at the student, where it is sure of many points. Others
+        start at a model that knows nothing, where the loss is most curved. Their steps would be
+        too short by the ratio of the two curvatures; its square root is made up for, which does
+        not lose what the caution is worth under noise.
+        """
         found = probabilities(pool @ weights, n_classes)
-        curvature = np.maximum(_spread(found), _FLOOR)
+        around = np.maximum(_spread(found), _FLOOR)
+        curvature = around if curved else _spread(np.full_like(found, 1 / n_classes))
         precision = (PRIOR_WEIGHT / len(pool)) * (pool * curvature[:, None]).T @ pool
         values, vectors = np.linalg.eigh(precision)
         values = np.maximum(values, 0.0)
         whiten = (vectors * (values + _RIDGE) ** -0.5) @ vectors.T
-        return cls(pool, weights, found, curvature, whiten)
+        haste = float(np.sqrt(curvature.mean() / around.mean()))
+        return cls(pool, weights, found, curvature, whiten, haste)
 
     def typical_length(self, shard_size: int) -> float:
         """Return how long the correction of a shard is, to first order, if the student is right.

@@ -25,15 +25,14 @@ class Corrections(Protocol):
 
     n_teachers: int
     shard_size: int
+    curved: bool
+    """Whether they start at the student, and so know how curved the loss is there."""
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of rows, one per teacher. Private."""
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return contributions of teachers of public points labelled by the student. Public."""
-
-    def reach(self, metric: Metric) -> float:
-        """Return which part of the student's scores a teacher can have at all. Public."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Schedule:
     @property
     def averaged(self) -> int:
         """How many of the last students are averaged."""
-        return 3 if self.rounds >= 12 else 2 if self.rounds >= 4 else 1
+        return 3 if self.rounds >= 8 else 2 if self.rounds >= 4 else 1
 
 
 @dataclass(frozen=True)
@@ -124,11 +123,7 @@ def correct_in_rounds(
     answers: list[Answer] = []
     radii: list[float] = []
     for number in range(schedule.rounds):
-        metric = Metric.of(pool, weights, n_classes)
-        reached = teachers.reach(metric)
-        if reached < 1:
-            weights = weights * reached
-            metric = Metric.of(pool, weights, n_classes)
+        metric = Metric.of(pool, weights, n_classes, curved=teachers.curved)
         expected = np.sqrt((teachers.imagined(metric, rng) ** 2).sum(axis=1))
         radius = schedule.radius(metric.typical_length(teachers.shard_size), expected)
         kept = _kept(expected, radius)
@@ -136,7 +131,7 @@ def correct_in_rounds(
         moved = radius * np.array(answer.share).reshape(weights.shape)
         # A teacher's shard is a small part of what it is fitted on: the rest is the student.
         size = teachers.shard_size
-        step = schedule.gain(number) * (PRIOR_WEIGHT + size) / size / kept
+        step = schedule.gain(number) * metric.haste * (PRIOR_WEIGHT + size) / size / kept
         weights = weights + step * (metric.whiten @ moved)
         visited.append(weights)
         answers.append(answer)

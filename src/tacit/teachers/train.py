@@ -185,8 +185,12 @@ def over_shards(
     n_jobs: int | None = None,
     progress: bool | None = False,
 ) -> Iterator[_T]:
-    """Yield what a task makes of batches of shards, in the order in which they finish. Private."""
-    table = _table(X, y, shards, form)
+    """Yield what a task makes of batches of shards, in the order in which they finish. Private.
+
+    ``y`` holds whatever the task wants to know of each record, one row each.
+    """
+    _check_shards(X, shards)
+    table = TableShards(row_access(X), y, shards, form)
     return gather(task, table, range(len(shards)), n_jobs=n_jobs, progress=progress)
 
 
@@ -212,6 +216,10 @@ def _check(X: Any, y: Any, shards: Sequence[IndexArray]) -> None:
     """Refuse arguments that do not fit together; how many records there are is not said."""
     if getattr(y, "ndim", 1) != 1 or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
+    _check_shards(X, shards)
+
+
+def _check_shards(X: Any, shards: Sequence[IndexArray]) -> None:
     if len(shards) == 0:
         raise InvalidArgument("`shards` must hold at least one shard.")
     # One byte per record, and a stream of shards: no copy of all positions is made.

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +22,12 @@ from tacit.correcting.metric import Metric
 from tacit.labeling.means import PlannedMeans
 from tacit.mechanisms.clipped_mean import ClippedMean, clip_to_grid
 from tacit.pipeline import correct_student
-from tacit.privacy.audit import AuditResult, audit
+from tacit.privacy.audit import AuditResult
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
-from tacit.testing.noise import SeededNoise
+from tacit.testing.audited_runs import audit_runs
 
 __all__ = ["CorrectingLoop", "audit_corrections"]
 
@@ -80,6 +81,7 @@ class ReplacedTeacher:
 
     n_teachers = N_TEACHERS
     shard_size = 2
+    curved = True
 
     def __init__(self, side: float) -> None:
         self._side = side
@@ -96,10 +98,6 @@ class ReplacedTeacher:
         self.metrics.append(metric)
         size = metric.weights.size
         return np.full((1, size), metric.typical_length(self.shard_size) / np.sqrt(size))
-
-    def reach(self, metric: Metric) -> float:
-        """Return 1, as built-in teachers do."""
-        return 1.0
 
 
 def direction(metric: Metric) -> FloatArray:
@@ -163,29 +161,19 @@ def evidence(found: Corrected, metrics: Sequence[Metric], mechanism: ClippedMean
 
 
 @dataclass(frozen=True)
-class _Transcripts:
-    """Draws what the observer learns when the replaced teacher pushes to one side."""
+class _Once:
+    """Runs the loop with the replaced teacher on one side."""
 
     loop: CorrectingLoop
     side: float
-    seeded: bool
 
-    def __call__(self, seed: int, size: int) -> Sequence[Hashable]:
-        noise: NoiseSource = SeededNoise(seed) if self.seeded else SecureNoise()
+    def __call__(self, noise: NoiseSource, rng: np.random.Generator) -> Hashable:
         # What is drawn for imagined labels is public: the observer knows it, so it is fixed.
-        return [self.loop.run(self.side, noise, np.random.default_rng(0)) for _ in range(size)]
+        return self.loop.run(self.side, noise, np.random.default_rng(0))
 
 
-def audit_corrections(
-    loop: CorrectingLoop,
-    *,
-    samples: int,
-    confidence: float = 0.9999,
-    seed: int | None = None,
-    jobs: int = -1,
-    progress: bool = True,
-) -> AuditResult:
-    """Measure epsilon of the whole loop. ``seed`` replaces secure noise by seeded noise.
+def audit_corrections(loop: CorrectingLoop, *, samples: int, **how: Any) -> AuditResult:
+    """Measure epsilon of the whole loop; ``how`` is handed on to ``audit_runs``.
 
     Examples
     --------
@@ -194,14 +182,6 @@ def audit_corrections(
     >>> found.epsilon_lower <= 1.0
     True
     """
-    seeded = seed is not None
-    return audit(
-        _Transcripts(loop, 1.0, seeded),
-        _Transcripts(loop, -1.0, seeded),
-        delta=loop.budget.delta,
-        samples=samples,
-        confidence=confidence,
-        seed=seed or 0,
-        jobs=jobs,
-        progress=progress,
+    return audit_runs(
+        _Once(loop, 1.0), _Once(loop, -1.0), delta=loop.budget.delta, samples=samples, **how
     )

@@ -67,17 +67,17 @@ def corrections_for(n_records: int, *, built_in: bool) -> tuple[int, int]:
 
     A correction needs less of a shard than a vote: the student stands for all the others. Built-in
     teachers have two records each and thirty rounds. Other learners are fitted one by one: shards
-    of five records that grow with the square root of n from n = 7,500 on, and eight rounds.
+    of four records that grow with the square root of n from n = 7,500 on, and eight rounds.
 
     Examples
     --------
     >>> corrections_for(6_500, built_in=True), corrections_for(6_500, built_in=False)
-    ((3250, 30), (1300, 8))
+    ((3250, 30), (1625, 8))
     """
     _validate.integer(2, n_records=n_records)
     if built_in:
         return max(1, n_records // 2), 30
-    shard = min(max(5.0, 5.0 * math.sqrt(n_records / 7500)), 50.0)
+    shard = min(max(4.0, 4.0 * math.sqrt(n_records / 7500)), 50.0)
     return max(1, min(n_records // 2, round(n_records / shard))), 8
 
 
