@@ -32,7 +32,7 @@ from tacit.teachers.teacher import FAILURES
 from tacit.teachers.train import over_shards
 from tacit.teachers.versions import versions_behind
 
-_POOL_ROWS = 1000
+_POOL_ROWS = 1200
 """About how many weighted rows the pool adds to every shard: more cost time and tell little."""
 
 _IMAGINED = 60
