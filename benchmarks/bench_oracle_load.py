@@ -3,9 +3,10 @@
 Questions: what do votes, noise and bookkeeping cost over a bare durable commit? What does an answer
 cost over an HTTP request that does nothing? Does memory grow? Rates depend on the disk and on who
 else uses the machine; look at the ratios, which are medians over short alternating blocks of one
-run. Each block is timed by the processor too: ``cpu_us`` is what this process itself works on a
-bare commit, a single answer and an answer in a batch, whatever it waits for. ``load_average`` says
-how busy the machine was: above its number of cores, somebody else was measured as well.
+run. Points are made before the clock starts. Each block is timed by the processor too: ``cpu_us``
+is what this process itself works on a bare commit, a single answer and an answer in a batch,
+whatever it waits for. ``load_average`` says how busy the machine was: above its number of cores,
+somebody else was measured as well.
 
     python benchmarks/bench_oracle_load.py [--postgres] [--questions 100000] [--name ...]
 """
@@ -64,23 +65,28 @@ def clear_points() -> Iterator[np.ndarray]:
         yield rng.normal(size=10) + np.r_[8.0, 8.0, np.zeros(8)]
 
 
-def seconds(work: Callable[[], int]) -> tuple[float, float]:
+def tables(points: Iterator[np.ndarray], size: int, number: int) -> list[np.ndarray]:
+    return [np.array([next(points) for _ in range(size)]) for _ in range(number)]
+
+
+def seconds(prepare: Callable[[], Any], work: Callable[[Any], int]) -> tuple[float, float]:
     """Return what one item of some work takes: by the clock, and of the processor."""
+    given = prepare()
     start, used = time.perf_counter(), time.process_time()
-    done = work()
+    done = work(given)
     return (time.perf_counter() - start) / done, (time.process_time() - used) / done
 
 
 # ---- in process ---------------------------------------------------------------------------------
 
 
-def bare_sqlite(path: Path) -> Callable[[], int]:
+def bare_sqlite(path: Path) -> Callable[[None], int]:
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("PRAGMA journal_mode = WAL")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("CREATE TABLE t (a INTEGER PRIMARY KEY, body BLOB, hash BLOB)")
 
-    def commits() -> int:
+    def commits(_: None) -> int:
         for _ in range(SINGLE):
             connection.execute("BEGIN IMMEDIATE")
             connection.execute("INSERT INTO t VALUES (NULL, ?, ?)", (bytes(78), bytes(32)))
@@ -90,13 +96,13 @@ def bare_sqlite(path: Path) -> Callable[[], int]:
     return commits
 
 
-def bare_postgres(url: str) -> Callable[[], int]:
+def bare_postgres(url: str) -> Callable[[None], int]:
     import psycopg
 
     connection = psycopg.connect(url, autocommit=True)
     connection.execute("CREATE TABLE bare (a SERIAL PRIMARY KEY, body BYTEA, hash BYTEA)")
 
-    def commits() -> int:
+    def commits(_: None) -> int:
         for _ in range(SINGLE):
             with connection.transaction():
                 connection.execute(
@@ -107,29 +113,32 @@ def bare_postgres(url: str) -> Callable[[], int]:
     return commits
 
 
-def in_process(oracle: PrivateOracle, bare: Callable[[], int]) -> dict[str, Any]:
+def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, Any]:
     points = clear_points()
 
     waits: list[float] = []
 
-    def single() -> int:
-        for _ in range(SINGLE):
-            point = next(points)[np.newaxis]
+    def single(questions: list[np.ndarray]) -> int:
+        for point in questions:
             start = time.perf_counter()
             oracle.ask(point)
             waits.append(time.perf_counter() - start)
         return SINGLE
 
-    def batches() -> int:
-        for _ in range(10):
-            oracle.ask(np.array([next(points) for _ in range(BATCH)]))
+    def batches(questions: list[np.ndarray]) -> int:
+        for batch in questions:
+            oracle.ask(batch)
         return 10 * BATCH
 
-    kinds = {"bare": bare, "single": single, "batch": batches}
-    for work in kinds.values():  # warm
-        work()
+    kinds = {
+        "bare": (lambda: None, bare),
+        "single": (lambda: tables(points, 1, SINGLE), single),
+        "batch": (lambda: tables(points, BATCH, 10), batches),
+    }
+    for prepare, work in kinds.values():  # warm
+        work(prepare())
     waits.clear()
-    runs = [{name: seconds(work) for name, work in kinds.items()} for _ in range(BLOCKS)]
+    runs = [{name: seconds(*kind) for name, kind in kinds.items()} for _ in range(BLOCKS)]
     rates = [{name: 1 / found[0] for name, found in run.items()} for run in runs]
     return {
         "per_second": {name: round(statistics.median(r[name] for r in rates)) for name in kinds},
@@ -260,7 +269,7 @@ def over_http(folder: Path, ledger: str | None, key: str) -> dict[str, Any]:
 # ---- all ----------------------------------------------------------------------------------------
 
 
-def measure(folder: Path, ledger: str | None, bare: Callable[[], int], questions: int) -> Any:
+def measure(folder: Path, ledger: str | None, bare: Callable[[None], int], questions: int) -> Any:
     saved = folder / "oracle"
     save_oracle(trained(folder), saved)
     oracle = load_oracle(saved, ledger=ledger)

@@ -92,6 +92,8 @@ def fraction(hint: str = "", **named: Any) -> float:
 def integer(at_least: int, hint: str = "", **named: Any) -> int:
     """Return an integer that is ``at_least`` or more."""
     name, value = _single(named)
+    if type(value) is int and value >= at_least:  # the common case, on the way of every answer
+        return value
     rule = f"an integer, {at_least} or more"
     if isinstance(value, bool) or not isinstance(value, numbers.Integral) or int(value) < at_least:
         raise _refuse(name, rule, value, hint)

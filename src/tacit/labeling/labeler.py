@@ -24,7 +24,7 @@ from tacit.privacy.plan import Plan
 _REMEMBERED = 10_000
 """How many questions a labeler knows to be answered, without looking them up."""
 
-_FEW = 32
+_FEW = 1000
 """Up to how many questions are asked at once without looking them up first."""
 
 CountVotes = Callable[[Sequence[int]], VoteCounts]
@@ -186,7 +186,7 @@ class Labeler(Uncopyable):
             return None, {}
         votes = counts(missing)
         self._check(votes, len(missing))
-        return votes, {position: row for row, position in enumerate(missing)}
+        return votes, dict(zip(missing, range(len(missing)), strict=True))
 
     def _check(self, counts: VoteCounts, rows: int) -> None:
         _validate.instance(VoteCounts, counts=counts)
@@ -237,9 +237,10 @@ class _Release:
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         run = self._labeler.run
-        full, single = run.most_it_can_cost(questions), run.most_it_can_cost(1)
+        full = run.most_it_can_cost(questions)
         if within(full, room) or isinstance(run, PaidPerAnswer):
             return full
+        single = run.most_it_can_cost(1)
         if not within(single, room):
             return single
         # Such a run may stop on the way: it is drawn from step by step and stays within the room.
@@ -249,10 +250,9 @@ class _Release:
         run = self._labeler.run
         if self._votes is None:
             return []
-        rows = [self._row_of[position] for position in new]
         votes = self._votes
-        if rows != list(range(len(votes))):
-            votes = votes[rows]
+        if len(new) < len(votes):  # else all of them, in their order
+            votes = votes[[self._row_of[position] for position in new]]
         if within(run.most_it_can_cost(len(new)), room):
             return run.release(votes)
         return _release_one_by_one(run, votes, room)

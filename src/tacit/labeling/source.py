@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tacit.datasets.records import take
+from tacit.datasets.records import n_rows, take
 from tacit.labeling.labeler import Labeler
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -133,7 +133,9 @@ class VotingSource:
     def count(self, points: Any, rows: Sequence[int]) -> VoteCounts:
         """Return the votes on some of the points. Private."""
         with self._counting:
-            return self._voters.count(take(points, list(rows)))
+            # Distinct rows in order: as many as there are points means all of them.
+            some = points if len(rows) == n_rows(points) else take(points, list(rows))
+            return self._voters.count(some)
 
     def __repr__(self) -> str:
         return f"VotingSource({self.mechanism!r}, n_teachers={self._voters.n_teachers})"

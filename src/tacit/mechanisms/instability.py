@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 def plurality(counts: VoteCounts) -> IntArray:
     """Return the class with most votes for every question, the lowest of several. Private."""
-    classes: IntArray = counts.private_array().argmax(axis=1).astype(np.int64)
+    classes: IntArray = counts.private_array().argmax(axis=1).astype(np.int64, copy=False)
     return classes
 
 
@@ -47,10 +47,29 @@ def vote_distance(counts: VoteCounts) -> IntArray:
     ``max(0, ceil(margin / 2) - 1)``, where the margin is the largest count minus the second: one
     moved vote changes the margin by up to 2 and this distance by at most 1 [LZCW21, Algorithm 2].
     """
-    top_two = np.partition(counts.private_array(), -2, axis=1)[:, -2:]
-    margin = top_two[:, 1] - top_two[:, 0]
-    distances: IntArray = np.maximum(0, (margin + 1) // 2 - 1)
+    table = counts.private_array()
+    if table.shape[1] > 2:
+        table = np.partition(table, -2, axis=1)[:, -2:]
+    margin = np.abs(table[:, 1] - table[:, 0])
+    # ceil(m / 2) - 1 = floor((m - 1) / 2), and shifting a whole number rounds down.
+    distances: IntArray = np.maximum(0, (margin - 1) >> 1)
     return distances
+
+
+def plain_votes(counts: VoteCounts) -> list[tuple[int, int]]:
+    """Return plurality and distance of every question as plain numbers. Private.
+
+    What ``plurality`` and ``vote_distance`` say. A single question is worked out in plain numbers:
+    each step over an array would take longer than all of it.
+    """
+    if len(counts) > 1:
+        return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
+    return [_plain_vote(row) for row in counts.private_array().tolist()]
+
+
+def _plain_vote(votes: list[int]) -> tuple[int, int]:
+    second, first = sorted(votes)[-2:]
+    return votes.index(first), max(0, (first - second - 1) >> 1)
 
 
 def laplace_tail(scale: float, threshold: int) -> float:

@@ -18,7 +18,7 @@ from tacit import _validate
 from tacit.errors import MechanismStopped, NoiseError
 from tacit.mechanisms.base import Run, VoteMechanism, label_answer
 from tacit.mechanisms.counts import VoteCounts
-from tacit.mechanisms.instability import plurality, vote_distance
+from tacit.mechanisms.instability import plain_votes
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.calibrate import sparse_vector
@@ -133,7 +133,8 @@ class SparseRun(Run):
         self._unstarted = mechanism.cutoff
         self._bar: int | None = None  # the live threshold, private until its instance ends
         self._process = os.getpid()
-        self._free: dict[int, Answer] = {}  # one object for all answers alike: they never change
+        # One object for all answers alike: they never change.
+        self._free = [label_answer(c, (), secure=noise.secure) for c in range(mechanism.n_classes)]
 
     @property
     def instances_left(self) -> int:
@@ -150,29 +151,30 @@ class SparseRun(Run):
 
         A live instance is paid for: the first question can only end it.
         """
-        starts = max(0, questions - 1) if self.live else questions
+        starts = questions if self._bar is None else max(0, questions - 1)
         most = min(starts, self._unstarted)
         return {self._event: most} if most else {}
 
     def release(self, counts: VoteCounts) -> list[Answer]:
         self._mechanism._check(counts)
+        questions = len(counts)
         if os.getpid() != self._process:
             # A child holds the same live threshold and the same allowance: both would spend it.
             raise NoiseError(
                 "A sparse-vector run cannot go on in a forked process. Start a run of its own "
                 "there, or let a Labeler with a ledger do so."
             )
-        if len(counts) and not self.live and not self._unstarted:
+        if questions and self._bar is None and not self._unstarted:
             raise MechanismStopped(
                 f"All {self._mechanism.cutoff} planned instances have ended in a refusal or were "
                 "abandoned. Start a run with a new budget."
             )
-        scores = vote_distance(counts) + self._noise.laplace(2 * self._mechanism.scale, len(counts))
+        drawn = self._noise.laplace(2 * self._mechanism.scale, questions).tolist()
         answers = []
-        for label, score in zip(plurality(counts).tolist(), scores.tolist(), strict=True):
-            if not self.live and not self._unstarted:
+        for (label, distance), noise in zip(plain_votes(counts), drawn, strict=True):
+            if self._bar is None and not self._unstarted:
                 break
-            answers.append(self._one(label, score))
+            answers.append(self._one(label, distance + noise))
         return answers
 
     def abandon(self) -> None:
@@ -184,28 +186,21 @@ class SparseRun(Run):
         self._bar = None
 
     def _one(self, label: int, score: int) -> Answer:
-        cost = () if self.live else self._open()
+        bar = self._bar
+        cost: tuple[Event, ...] = ()
+        if bar is None:
+            cost, bar = (self._event,), self._open()
         # Strictly above, as in the proof; both sides are whole numbers.
-        if score > self._threshold():
-            return self._answered(label, cost)
+        if score > bar:
+            if cost:
+                return label_answer(label, cost, secure=self._noise.secure)
+            return self._free[label]
         self._bar = None
         return label_answer(None, cost, secure=self._noise.secure)
 
-    def _answered(self, label: int, cost: tuple[Event, ...]) -> Answer:
-        if cost:
-            return label_answer(label, cost, secure=self._noise.secure)
-        if label not in self._free:
-            self._free[label] = label_answer(label, (), secure=self._noise.secure)
-        return self._free[label]
-
-    def _open(self) -> tuple[Event, ...]:
+    def _open(self) -> int:
         """Draw a threshold: counted first, so that a failed draw can only lose an instance."""
         self._unstarted -= 1
         drawn = self._noise.laplace(self._mechanism.scale, 1)
         self._bar = math.floor(self._mechanism.threshold) + int(drawn[0])
-        return (self._event,)
-
-    def _threshold(self) -> int:
-        if self._bar is None:
-            raise MechanismStopped("No threshold is live.")
         return self._bar

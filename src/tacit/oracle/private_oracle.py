@@ -465,8 +465,8 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self, points: Any, questions: list[bytes], *, on_behalf: Analyst | None = None
     ) -> list[Answer]:
         """Answer questions about points that ``read`` returned, named by ``question_keys``."""
-        self.opened()
         if not questions:
+            self.opened()
             return []
         with self._turn:
             return self.opened().ask(points, questions, on_behalf=on_behalf)
@@ -474,9 +474,8 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
         found = [answer.label for answer in answers]
-        refused = np.array([label is None for label in found], dtype=bool)
-        at = np.array([0 if label is None else label for label in found], dtype=np.intp)
-        return np.ma.MaskedArray(self.classes_[at], mask=refused)
+        labels = self.classes_[[0 if label is None else label for label in found]]
+        return np.ma.MaskedArray(labels, mask=[label is None for label in found])
 
     # ---- what is public -------------------------------------------------------------------------
 

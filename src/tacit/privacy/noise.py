@@ -5,8 +5,9 @@ are settled here: the laws are exact over the integers (no floating-point sample
 the bits come from the operating system, and nothing weaker stands in when either is missing.
 
 Exact sampling costs about ten microseconds a value in bulk and ten times that one by one, so small
-requests are served from blocks drawn ahead. Noise is independent of the data and a value leaves its
-block when it is handed out, so drawing early changes nothing about what is released.
+requests are served from blocks drawn ahead; of a law in steady use the next block is drawn by a
+thread of its own, while this one is handed out. Noise is independent of the data and a value leaves
+its block when it is handed out, so drawing early changes nothing about what is released.
 
 References
 ----------
@@ -15,6 +16,7 @@ References
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import weakref
@@ -216,6 +218,12 @@ class SecureNoise(Uncopyable):
         self._blocks.move_to_end(key)
         return block
 
+    def _finish(self) -> None:
+        """Wait until no block is being drawn: a thread does not survive a fork."""
+        with self._lock:
+            for block in self._blocks.values():
+                block.finish()
+
     def _forget(self) -> None:
         """Start anew: no values drawn ahead, and a lock that no thread of the parent holds."""
         self._blocks: OrderedDict[tuple[_Kind, float], _Block] = OrderedDict()
@@ -226,13 +234,14 @@ class SecureNoise(Uncopyable):
 class _Block:
     """Values of one law drawn ahead; each is handed out once, then overwritten."""
 
-    __slots__ = ("_kind", "_next_size", "_scale", "_values", "left")
+    __slots__ = ("_kind", "_next", "_next_size", "_scale", "_values", "left")
 
     def __init__(self, kind: _Kind, scale: float) -> None:
         self._kind: _Kind = kind
         self._scale = scale
         self._values: IntArray = np.empty(0, dtype=np.int64)
         self._next_size = _FIRST_BLOCK
+        self._next: _Drawing | None = None
         self.left = 0  # values not handed out: the first so many
 
     def take(self, size: int) -> IntArray:
@@ -243,9 +252,7 @@ class _Block:
             self._grow()
             return _fresh(self._kind, self._scale, size)
         rest = self.pop(self.left)
-        self._values = _fresh(self._kind, self._scale, self._next_size)
-        self.left = len(self._values)
-        self._grow()
+        self._renew()
         return np.concatenate([rest, self.pop(size - len(rest))])
 
     def pop(self, size: int) -> IntArray:
@@ -258,9 +265,53 @@ class _Block:
         taken.fill(0)
         return out
 
+    def _renew(self) -> None:
+        """Begin the next block, and have the one after it drawn if the law is in steady use."""
+        drawing, self._next = self._next, None
+        size = self._next_size
+        self._values = drawing.values() if drawing else _fresh(self._kind, self._scale, size)
+        self.left = len(self._values)
+        if size == _LARGEST_BLOCK:
+            self._next = _Drawing.started(self._kind, self._scale, size)
+        self._grow()
+
+    def finish(self) -> None:
+        """Wait for the block that is being drawn, if there is one."""
+        if self._next:
+            self._next.join()
+
     def _grow(self) -> None:
         # Doubling: a law asked for once wastes a few values, one asked for often pays little.
         self._next_size = min(2 * self._next_size, _LARGEST_BLOCK)
+
+
+class _Drawing(threading.Thread):
+    """A block in the making, beside everything else: OpenDP works without Python's lock."""
+
+    def __init__(self, kind: _Kind, scale: float, size: int) -> None:
+        super().__init__(name="tacit-noise")
+        self._law = (kind, scale, size)
+        self._values: IntArray | None = None
+
+    @classmethod
+    def started(cls, kind: _Kind, scale: float, size: int) -> _Drawing | None:
+        """Return a drawing under way; None when there can be no further thread."""
+        drawing = cls(kind, scale, size)
+        try:
+            drawing.start()
+        except RuntimeError:
+            return None
+        return drawing
+
+    def run(self) -> None:
+        with contextlib.suppress(NoiseError):  # raised where the values are wanted
+            self._values = _fresh(*self._law)
+
+    def values(self) -> IntArray:
+        """Return the block once it is drawn."""
+        self.join()
+        found, self._values = self._values, None
+        return _fresh(*self._law) if found is None else found
 
 
 def _fresh(kind: _Kind, scale: float, size: int) -> IntArray:
@@ -268,7 +319,7 @@ def _fresh(kind: _Kind, scale: float, size: int) -> IntArray:
     if size == 0:
         return np.empty(0, dtype=np.int64)
     try:
-        values = _sampler(kind, scale)([0] * size)
+        values = _sampler(kind, scale)(np.zeros(size, dtype=np.int64))
     except NoiseError:
         raise
     except Exception as failure:  # OpenDP raises its own type, known only once it is imported
@@ -277,8 +328,8 @@ def _fresh(kind: _Kind, scale: float, size: int) -> IntArray:
 
 
 @lru_cache(maxsize=_MOST_SAMPLERS)
-def _sampler(kind: _Kind, scale: float) -> Callable[[list[int]], list[int]]:
-    """Return OpenDP's measurement that adds noise of this law to a list of integers."""
+def _sampler(kind: _Kind, scale: float) -> Callable[[IntArray], list[int]]:
+    """Return OpenDP's measurement that adds noise of this law to integers."""
     try:
         # Imported at the first draw: it loads a 200 MB library, and plans and reports need none.
         from opendp.domains import atom_domain, vector_domain
@@ -289,7 +340,7 @@ def _sampler(kind: _Kind, scale: float) -> Callable[[list[int]], list[int]]:
         raise NoiseError("OpenDP, which draws the noise, cannot be loaded.") from failure
     enable_features("contrib")
     space = vector_domain(atom_domain(T="i64"))
-    measurement: Callable[[list[int]], list[int]]
+    measurement: Callable[[IntArray], list[int]]
     if kind == "gaussian":
         measurement = make_gaussian(space, l2_distance(T=float), scale)
     else:
@@ -301,10 +352,15 @@ def _sampler(kind: _Kind, scale: float) -> Callable[[list[int]], list[int]]:
 _sources: weakref.WeakSet[SecureNoise] = weakref.WeakSet()
 
 
+def _finish_before_fork() -> None:
+    for source in list(_sources):
+        source._finish()
+
+
 def _forget_in_child() -> None:
     for source in list(_sources):
         source._forget()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_in_child)
+    os.register_at_fork(before=_finish_before_fork, after_in_child=_forget_in_child)

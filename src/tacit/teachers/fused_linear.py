@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +46,9 @@ MOST_WEIGHTS = 2**26
 SMALL_PRODUCT = 2**18
 """Multiplications up to which BLAS keeps to one thread by itself."""
 
+LEAST_CHUNK = 16
+"""Questions in one product at least, where a larger one would take several threads."""
+
 CHUNK_SCORES = 2**20
 """Scores held at a time: 8 MiB whatever the number of questions."""
 
@@ -75,6 +79,7 @@ class FusedLinear:
             if not self._put(place, teacher, width):
                 alone.append(place)
         self.alone = tuple(alone)
+        self._chunk = _chunk(self._weights.size, self._columns.total)
 
     @staticmethod
     def stacks(learner: Any, classes: ClassList, n_teachers: int, width: int | None) -> bool:
@@ -108,10 +113,10 @@ class FusedLinear:
         if sparse.issparse(X):
             if not (self._takes_sparse and np.isfinite(X.data).all()):
                 return None
-        elif not np.isfinite(X).all():
-            return None  # scikit-learn refuses such questions
+        elif not (math.isfinite(np.add.reduce(X, axis=None)) or np.isfinite(X).all()):
+            return None  # scikit-learn refuses such questions; a finite sum has finite terms
         n_questions = X.shape[0]
-        chunk = max(1, CHUNK_SCORES // self._columns.total)
+        chunk = self._chunk
         if n_questions <= chunk:
             return self._counted(X)
         parts = [self._counted(X[start : start + chunk]) for start in range(0, n_questions, chunk)]
@@ -119,11 +124,19 @@ class FusedLinear:
 
     def _counted(self, X: Any) -> IntArray:
         if X.shape[0] * self._weights.size <= SMALL_PRODUCT:
-            return self._columns.count(X @ self._weights + self._bias)
-        with Quiet():  # for the one thread; entering it costs more than a few questions do
             scores = X @ self._weights
+        else:
+            with Quiet():  # for the one thread; entering it costs more than a few questions do
+                scores = X @ self._weights
         scores += self._bias
         return self._columns.count(scores)
+
+
+def _chunk(weights: int, scores: int) -> int:
+    """Return how many questions are multiplied at a time, given the numbers of one."""
+    small = SMALL_PRODUCT // weights
+    # Several small products cost less than silence around a large one, unless they are many.
+    return small if small >= LEAST_CHUNK else max(1, CHUNK_SCORES // scores)
 
 
 def _scales(step: Any) -> bool:

@@ -71,6 +71,12 @@ class RowForm:
         if public and self.columns is not None:
             self.categories = {at: like.iloc[:, at].cat.categories for at in _categorical(like)}
 
+    def is_plain(self, X: Any) -> bool:
+        """Return whether a table is an array of numbers of this form: nothing is left to do."""
+        if type(X) is not np.ndarray or self.columns is not None:
+            return False
+        return X.ndim == 2 and X.shape[1] == self.width
+
     def check(self, **named: Any) -> None:
         """Refuse a table of another form; the message shows widths and kinds only."""
         ((name, X),) = named.items()

@@ -19,13 +19,14 @@ FloatArray = NDArray[np.float64]
 class ScoreColumns:
     """The columns of ``n_teachers`` teachers over a list of classes."""
 
-    __slots__ = ("_rank", "_sorted", "each", "n_classes", "n_teachers")
+    __slots__ = ("_first", "_rank", "_second", "_sorted", "each", "n_classes", "n_teachers")
 
     def __init__(self, classes: ClassList, n_teachers: int) -> None:
         self.n_classes, self.n_teachers = len(classes), n_teachers
         self.each = 1 if self.n_classes == 2 else self.n_classes
         self._sorted = classes.sorted_positions
         self._rank: IntArray = np.argsort(self._sorted).astype(np.int64)
+        self._first, self._second = int(self._sorted[0]), int(self._sorted[1])
 
     @property
     def total(self) -> int:
@@ -69,13 +70,21 @@ class ScoreColumns:
     def count(self, scores: FloatArray) -> IntArray:
         """Return counts of shape (n_questions, n_classes) from scores (n_questions, total)."""
         if self.each == 1:
-            second = (scores > 0).sum(axis=1)
+            second = _ones(scores > 0)
             counts = np.empty((len(scores), 2), dtype=np.int64)
-            counts[:, self._sorted[0]] = self.n_teachers - second
-            counts[:, self._sorted[1]] = second
+            counts[:, self._first] = self.n_teachers - second
+            counts[:, self._second] = second
             return counts
         best = scores.reshape(len(scores), self.n_teachers, self.each).argmax(axis=2)
         return count_votes(self._sorted[best], self.n_classes)
+
+
+def _ones(votes: NDArray[np.bool_]) -> IntArray | int:
+    """Return how many votes of each row are true: counted in ways that beat a sum of bools."""
+    if len(votes) == 1:
+        return int(np.count_nonzero(votes))
+    ones: IntArray = np.add.reduce(np.bitwise_count(np.packbits(votes, axis=1)), 1, np.int64)
+    return ones
 
 
 def count_votes(votes: IntArray, n_classes: int) -> IntArray:

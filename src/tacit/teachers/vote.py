@@ -94,12 +94,15 @@ class TeacherEnsemble:
         that needs a way of its own gets it alone, so that no teacher's vote depends on another's
         records.
         """
-        self._form.check(X=X)
-        table = self._form.conform(row_access(X))
+        table = X if self._form.is_plain(X) else self._conformed(X)
         counts = self._together(table)
         if counts is None:
             counts = count_one_by_one(self._teachers, table, len(self.classes))
         return VoteCounts(counts, self.n_teachers)
+
+    def _conformed(self, X: Any) -> Any:
+        self._form.check(X=X)
+        return self._form.conform(row_access(X))
 
     def _together(self, table: Any) -> IntArray | None:
         """Return counts of teachers asked together, or None when that is not the way."""

@@ -80,6 +80,7 @@ class AnswerCodec:
         n = len(self._events)
         self._layout = struct.Struct(f">{HASH_SIZE}sBB{n}I{n}Q3Q{plan.width}q")
         self._free, self._no_values = [0] * n, (0,) * plan.width
+        self._checked: Answer | None = None  # the last one that was
 
     @property
     def size(self) -> int:
@@ -107,11 +108,11 @@ class AnswerCodec:
         used = [before.used[event] for event in self._events]
         so_far = before.tally
         answered, refused, insecure = so_far.answered, so_far.refused, so_far.insecure
-        bodies, checked = [], None
+        bodies, checked = [], self._checked
         for key, answer in zip(keys, answers, strict=False):
             if answer is not checked:  # answers alike are often one object
                 self._check(answer)
-                checked = answer
+                checked = self._checked = answer
             charges, values = self._free, answer.values
             if answer.cost:
                 charges = [answer.cost.count(event) for event in self._events]

@@ -156,7 +156,7 @@ def remaining(budget: Budget, composition: Composition, total: Totals) -> Amount
 
 def within(cost: Mapping[Event, int], room: Mapping[Event, int]) -> bool:
     """Return whether no event happens more often than there is room for."""
-    return all(times <= room.get(event, 0) for event, times in cost.items())
+    return not cost or all(times <= room.get(event, 0) for event, times in cost.items())
 
 
 def _exact(price: float) -> Fraction:

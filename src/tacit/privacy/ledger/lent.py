@@ -6,8 +6,6 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Generic, TypeVar
 
 from tacit.errors import LedgerUnavailable
@@ -46,20 +44,28 @@ class LentConnection(ABC, Generic[Connection]):
         """Return whether the connection may be used again."""
         return True
 
-    @contextmanager
-    def borrow(self) -> Iterator[Connection]:
-        """Lend the connection to this thread."""
+    def borrow(self) -> _Loan[Connection]:
+        """Return a context in which this thread has the connection."""
+        return _Loan(self)
+
+    def _lend(self) -> tuple[Connection, threading.RLock]:
         self._refuse_unsafe_fork()
-        with self._lock:
+        lock = self._lock
+        lock.acquire()
+        try:
             if self._connection is not None and not self._lent and not self._still_good():
                 self.close()
             if self._connection is None:
                 self._connection = self._open()
-            self._lent += 1
-            try:
-                yield self._connection
-            finally:
-                self._lent -= 1
+        except BaseException:
+            lock.release()
+            raise
+        self._lent += 1
+        return self._connection, lock
+
+    def _take_back(self, lock: threading.RLock) -> None:
+        self._lent -= 1
+        lock.release()
 
     def close(self) -> None:
         """Close the connection, if this process has one."""
@@ -108,6 +114,23 @@ class LentConnection(ABC, Generic[Connection]):
         import ctypes
 
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+
+
+class _Loan(Generic[Connection]):
+    """The connection in the hands of one thread. Not a generator: every answer waits for it."""
+
+    __slots__ = ("_lender", "_lock")
+
+    def __init__(self, lender: LentConnection[Connection]) -> None:
+        self._lender = lender
+
+    def __enter__(self) -> Connection:
+        # The lock is kept: the lender gets another one in a process that is forked meanwhile.
+        connection, self._lock = self._lender._lend()
+        return connection
+
+    def __exit__(self, *_: object) -> None:
+        self._lender._take_back(self._lock)
 
 
 def _before_fork() -> None:

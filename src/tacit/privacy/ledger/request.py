@@ -112,13 +112,13 @@ class Request:
     def _check_drawn(
         self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
     ) -> None:
-        cost = Counter(event for answer in answers for event in answer.cost)
-        if len(answers) > questions or not within(cost, most):
+        paid = [event for answer in answers for event in answer.cost]
+        if len(answers) > questions or (paid and not within(Counter(paid), most)):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
             )
-        if not self._allow_insecure and not all(answer.secure for answer in answers):
+        if not self._allow_insecure and not all([answer.secure for answer in answers]):
             raise LedgerError(words.INSECURE_REFUSED)
 
     def _name(self) -> str:
@@ -232,8 +232,8 @@ def _look_up(
     stored = {key: opened.decoded(row).answer for key, row in found.items()}
     new: dict[bytes, int] = {}
     for position, key in enumerate(keys):
-        if key not in stored:
-            new.setdefault(key, position)
+        if key not in new and key not in stored:
+            new[key] = position
     return stored, new
 
 

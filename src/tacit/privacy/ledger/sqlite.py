@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +66,11 @@ class SqliteLedger(RowLedger):
         self._timeout = timeout
         self._file = SqliteFile(path, timeout=timeout, may_create=budget is not None)
         try:
-            with self._file.errors(), self._file.borrow() as connection:
-                self._start(connection, budget, composition)
+            # The schema and the first row come with one commit: a crash leaves a ledger or nothing.
+            with self._writing() as store:
+                migrate(store.connection)
+                self._created = self._create(store, budget, composition)
         except CommitUnclear as error:
-            self._file.close()
             raise LedgerUnavailable(
                 f"The ledger {str(self.path)!r} could not be written. Check the disk (full? "
                 "read-only?), then open it again."
@@ -80,34 +81,11 @@ class SqliteLedger(RowLedger):
         """Where the file is."""
         return self._file.path
 
-    def _start(
-        self,
-        connection: sqlite3.Connection,
-        budget: Budget | None,
-        composition: Composition | str | None,
-    ) -> None:
-        # The schema and the first row come with one commit: a crash leaves a ledger or nothing.
-        with _transaction(connection, "IMMEDIATE", self._commit):
-            migrate(connection)
-            self._created = self._create(_SqliteRows(connection), budget, composition)
+    def _reading(self) -> AbstractContextManager[_SqliteRows]:
+        return _transaction(self._file, "BEGIN DEFERRED", _end)
 
-    @contextmanager
-    def _reading(self) -> Iterator[Store]:
-        with self._file.errors(), self._file.borrow() as connection:
-            with _transaction(connection, "DEFERRED", _end):
-                yield _SqliteRows(connection)
-
-    @contextmanager
-    def _writing(self, wanted: Wanted | None = None) -> Iterator[Store]:
-        with self._file.errors():
-            try:
-                with self._file.borrow() as connection:
-                    with _transaction(connection, "IMMEDIATE", self._commit):
-                        yield _SqliteRows(connection)
-            except CommitUnclear:
-                # What the connection believes is unclear too: the next one reads the file.
-                self._file.close()
-                raise
+    def _writing(self, wanted: Wanted | None = None) -> AbstractContextManager[_SqliteRows]:
+        return _transaction(self._file, "BEGIN IMMEDIATE", self._commit)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -150,10 +128,9 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     file = SqliteFile(unfinished, timeout=30.0, may_create=True)
     try:
-        with file.errors(), file.borrow() as connection:
-            with _transaction(connection, "IMMEDIATE", _end):
-                migrate(connection)
-                append_all(_SqliteRows(connection), rows)
+        with _transaction(file, "BEGIN IMMEDIATE", _end) as store:
+            migrate(store.connection)
+            append_all(store, rows)
         file.close()
         os.link(unfinished, place)  # unlike a rename it never replaces a file
     except FileExistsError:
@@ -170,21 +147,30 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
 
 @contextmanager
 def _transaction(
-    connection: sqlite3.Connection, mode: str, commit: Callable[[sqlite3.Connection], None]
-) -> Iterator[None]:
-    if connection.in_transaction:
-        raise LedgerError("A release must not use the ledger that records it.")
-    pid = os.getpid()
-    connection.execute(f"BEGIN {mode}")
+    file: SqliteFile, begin: str, commit: Callable[[sqlite3.Connection], None]
+) -> Iterator[_SqliteRows]:
+    # One context for all of it, since every answer goes through here and pays for each.
     try:
-        yield
-        if os.getpid() != pid:
-            raise LedgerUnavailable("A release must not fork and go on in the new process.")
-        commit(connection)
-    except BaseException:
-        # In a process forked meanwhile the transaction belongs to the parent: hands off.
-        if os.getpid() == pid:
-            _roll_back(connection)
+        with file.borrow() as connection:
+            if connection.in_transaction:
+                raise LedgerError("A release must not use the ledger that records it.")
+            pid = os.getpid()
+            connection.execute(begin)
+            try:
+                yield _SqliteRows(connection)
+                if os.getpid() != pid:
+                    raise LedgerUnavailable("A release must not fork and go on in the new process.")
+                commit(connection)
+            except BaseException:
+                # In a process forked meanwhile the transaction belongs to the parent: hands off.
+                if os.getpid() == pid:
+                    _roll_back(connection)
+                raise
+    except sqlite3.Error as error:
+        raise file.explained(error) from error
+    except CommitUnclear:
+        # What the connection believes is unclear too: the next one reads the file.
+        file.close()
         raise
 
 
@@ -202,7 +188,14 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 
 _COLUMNS = "seq, format_version, kind, owner, body, hash"
-_KEY = "substr(body, 1, 32)"  # as the index has it
+_SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
+_ALL = f"{_SELECT} ORDER BY seq"
+_HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
+_AT = f"{_SELECT} WHERE seq = ?"
+_OWNED = f"{_SELECT} WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
+_LAST = f"{_SELECT} WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
+_KEYED = f"{_SELECT} WHERE kind = ? AND owner = ? AND substr(body, 1, 32)"  # as the index has it
+_APPEND = f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 _AT_ONCE = 500
 """Keys in one statement."""
 
@@ -211,56 +204,48 @@ class _SqliteRows:
     """Rows seen through the transaction that is open on a connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
+        self.connection = connection
+        self._execute = connection.execute
 
     def head(self) -> Row | None:
-        return self._one("ORDER BY seq DESC LIMIT 1")
+        return self._one(_HEAD)
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
-        found = (self._one("WHERE seq = ?", int(seq)) for seq in seqs)
+        found = (self._one(_AT, int(seq)) for seq in seqs)
         return {row.seq: row for row in found if row is not None}
 
     def rows(self) -> Iterator[Row]:
-        return map(_row, self._select("ORDER BY seq"))
+        return map(Row._make, self._execute(_ALL))
 
     def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
-        where = "WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
-        return map(_row, self._select(where, int(kind), owner, after))
+        return map(Row._make, self._execute(_OWNED, (int(kind), owner, after)))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
         found: dict[bytes, Row] = {}
         wanted = list(keys)
         for start in range(0, len(wanted), _AT_ONCE):
             some = wanted[start : start + _AT_ONCE]
-            where = f"WHERE kind = ? AND owner = ? AND {_KEY} IN ({','.join('?' * len(some))})"
-            for row in map(_row, self._select(where, int(kind), owner, *some)):
+            query = f"{_KEYED} IN ({','.join('?' * len(some))})"
+            for row in map(Row._make, self._execute(query, (int(kind), owner, *some))):
                 found[row.key] = row
         return found
 
     def last(self, kind: Kind, owner: int) -> Row | None:
-        where = "WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
-        return self._one(where, int(kind), owner)
+        return self._one(_LAST, int(kind), owner)
 
     def append(self, rows: Sequence[Row]) -> None:
-        self._connection.executemany(
-            f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        if len(rows) == 1:
+            self._execute(_APPEND, rows[0])
+        else:
+            self.connection.executemany(_APPEND, rows)
 
     def expect(self, wanted: Wanted, seen: int) -> None:
         """Nothing to fetch: the rows are here."""
 
     def intact(self) -> bool:
-        found = self._connection.execute("PRAGMA integrity_check(1)").fetchone()
+        found = self._execute("PRAGMA integrity_check(1)").fetchone()
         return bool(found == ("ok",))
 
-    def _one(self, rest: str, *values: object) -> Row | None:
-        found = self._select(rest, *values).fetchone()
-        return None if found is None else _row(found)
-
-    def _select(self, rest: str, *values: object) -> sqlite3.Cursor:
-        return self._connection.execute(f"SELECT {_COLUMNS} FROM ledger_row {rest}", values)
-
-
-def _row(found: tuple[Any, ...]) -> Row:
-    return Row(*found)
+    def _one(self, query: str, *values: object) -> Row | None:
+        found = self._execute(query, values).fetchone()
+        return None if found is None else Row._make(found)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
@@ -18,6 +16,7 @@ class SqliteFile(LentConnection[sqlite3.Connection]):
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float, may_create: bool) -> None:
         self.path = _checked_path(path)
+        self._place = str(self.path)
         self._timeout = timeout
         self._file: tuple[int, int] | None = None
         if may_create:
@@ -32,10 +31,10 @@ class SqliteFile(LentConnection[sqlite3.Connection]):
 
     def _still_good(self) -> bool:
         # A file that was moved or deleted can still be written to, unseen by everybody else.
-        return _identity(self.path) == self._file
+        return _identity(self._place) == self._file
 
     def _open(self) -> sqlite3.Connection:
-        self._file = _identity(self.path)
+        self._file = _identity(self._place)
         if self._file is None:
             # SQLite would make an empty one: a ledger with its whole budget back.
             raise LedgerUnavailable(f"The ledger {str(self.path)!r} is not there any more.")
@@ -44,15 +43,8 @@ class SqliteFile(LentConnection[sqlite3.Connection]):
     def _shut(self, connection: sqlite3.Connection) -> None:
         connection.close()
 
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Turn SQLite's errors into one clear error of ours."""
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise self._explain(error) from error
-
-    def _explain(self, error: sqlite3.Error) -> Exception:
+    def explained(self, error: sqlite3.Error) -> Exception:
+        """Return an error of SQLite's as one clear error of ours."""
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith("SQLITE_CORRUPT"):
             return LedgerCorrupt(f"The ledger {str(self.path)!r} is damaged: restore a copy.")
@@ -112,7 +104,7 @@ def _create_private(path: Path) -> None:
         os.close(folder)
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     try:
         found = os.stat(path)
     except OSError:

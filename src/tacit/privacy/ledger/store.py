@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from tacit.errors import LedgerCorrupt, LedgerFormatError
 from tacit.privacy.ledger import words
 from tacit.privacy.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(NamedTuple):
     """What a request asks about: the answers to some keys under a plan, for an analyst or nobody.
 
     ``analyst`` is the key of the analyst's row, empty if there is none.
