@@ -220,9 +220,9 @@ class SecureNoise(Uncopyable):
 
     def _finish(self) -> None:
         """Wait until no block is being drawn: a thread does not survive a fork."""
-        with self._lock:
-            for block in self._blocks.values():
-                block.finish()
+        # Without the lock, which the thread that forks may hold.
+        for block in list(self._blocks.values()):
+            block.finish()
 
     def _forget(self) -> None:
         """Start anew: no values drawn ahead, and a lock that no thread of the parent holds."""

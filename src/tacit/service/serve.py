@@ -26,6 +26,9 @@ from tacit.service.state import Service
 _REST = 1.0
 """Seconds before a worker that could not start is replaced."""
 
+_TURN = 0.001
+"""Seconds after which a thread of the service must let another one go on."""
+
 
 def prepare(settings: Settings) -> NewKey | None:
     """Check that everything is there and private, and return the first administrator's key.
@@ -101,6 +104,7 @@ def worker_app() -> ASGIApp:
     """Return the application of one worker process, from the settings its parent left."""
     settings = handed_down()
     logs.set_up(settings.log_level)
+    _take_turns_often()
     try:
         return create_app(open_service(settings))
     except TacitError as error:
@@ -108,6 +112,15 @@ def worker_app() -> ASGIApp:
         log("not started", logging.ERROR, error=type(error).__name__)
         time.sleep(_REST)
         sys.exit(1)
+
+
+def _take_turns_often() -> None:
+    """Let the threads of this process take turns faster than Python's own 5 ms.
+
+    The thread that records answers gives way at every statement to the one that reads requests: at
+    that pace a busy reader would keep a whole transaction waiting for several turns of 5 ms.
+    """
+    sys.setswitchinterval(_TURN)
 
 
 def server_of(app: ASGIApp, settings: Settings) -> uvicorn.Server:
@@ -135,6 +148,7 @@ def run(settings: Settings) -> None:
     if settings.host not in ("127.0.0.1", "::1", "localhost"):
         log("open to the network", logging.WARNING, host=settings.host)
     if settings.workers == 1:
+        _take_turns_often()
         server_of(create_app(open_service(settings)), settings).run()
         return
     hand_down(settings)

@@ -120,7 +120,7 @@ def test_commits_are_durable_whatever_the_role_prefers(
     postgres_server.execute("ALTER ROLE tacit SET default_transaction_isolation = serializable")
     try:
         ledger = new(postgres_url)
-        with ledger._server.writing() as (connection, _):
+        with ledger._server.writing() as connection:
             for setting, value in (
                 ("synchronous_commit", "on"),
                 ("transaction_isolation", "read committed"),
@@ -217,7 +217,7 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
             assert read <= 7 * 30, name
 
 
-def test_an_answer_takes_three_messages_to_the_server(
+def test_an_answer_takes_two_messages_to_the_server(
     postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ledger = filled(postgres_url)
@@ -230,7 +230,7 @@ def test_an_answer_takes_three_messages_to_the_server(
 
     monkeypatch.setattr(Connection, "execute", execute)
     ledger.answer(1, [b"another"], CountingRelease())  # type: ignore[arg-type]
-    assert said == ["BEGIN", "INSERT", "COMMIT"]
+    assert said == ["BEGIN", "EXECUTE"]
 
 
 # ---- the chain ------------------------------------------------------------------------------

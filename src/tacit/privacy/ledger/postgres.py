@@ -8,7 +8,6 @@ writers can insert (``docs/proofs/ledger.md``).
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,9 +17,18 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.postgres_connection import PostgresConnection
-from tacit.privacy.ledger.postgres_schema import ADDRESS, NEWEST_FIRST, address, exists, migrate
+from tacit.privacy.ledger.postgres_schema import (
+    ADDRESS,
+    COLUMNS,
+    HEAD,
+    NEWEST_FIRST,
+    SELECT,
+    address,
+    exists,
+    migrate,
+)
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, append_all
+from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, alike, append_all
 
 
 class PostgresLedger(RowLedger):
@@ -56,7 +64,7 @@ class PostgresLedger(RowLedger):
         self._server = PostgresConnection(url, timeout=timeout)
         try:
             # The tables and the first row come with one commit: a crash leaves a ledger or nothing.
-            with self._server.writing() as (connection, _):
+            with self._server.writing() as connection:
                 if budget is None and not exists(connection):
                     raise InvalidArgument(
                         f"There is no ledger at {self.url!r}. Create it once, with the lifetime "
@@ -91,10 +99,10 @@ class PostgresLedger(RowLedger):
             with self._server.writing():
                 yield _PostgresRows(self._server)
             return
-        with self._server.writing(_answers_to(wanted)) as (_, found):
-            yield _PostgresRows(
-                self._server, _Fetched.answers([Row(*row) for row in found], wanted)
-            )
+        last_words: list[str] = []
+        with self._server.answering(_answers_to(wanted), last_words) as found:
+            rows = [Row._make(row) for row in found]
+            yield _PostgresRows(self._server, _Fetched.answers(rows, wanted), last_words)
 
     def close(self) -> None:
         """Close the connection; it is opened again when the ledger is next used."""
@@ -128,7 +136,7 @@ def fill(url: str, rows: Iterable[Row]) -> None:
     """Write a whole ledger to a database that has none, in one transaction."""
     server = PostgresConnection(url, timeout=30.0)
     try:
-        with server.writing() as (connection, _):
+        with server.writing() as connection:
             if exists(connection):
                 raise InvalidArgument(
                     f"There is a ledger at {server.shown!r} already; it was left alone."
@@ -144,32 +152,23 @@ def fill(url: str, rows: Iterable[Row]) -> None:
         server.close()
 
 
-_COLUMNS = "seq, format_version, kind, owner, body, hash"
-_SELECT = f"SELECT {_COLUMNS} FROM tacit_ledger_row"
-_HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
-_NEXT = f"{_SELECT} WHERE seq > %(after)s ORDER BY seq LIMIT 1000"
-_AT = f"{_SELECT} WHERE seq = ANY(%(seqs)s::bigint[])"
+_NEXT = f"{SELECT} WHERE seq > %(after)s ORDER BY seq LIMIT 1000"
+_AT = f"{SELECT} WHERE seq = ANY(%(seqs)s::bigint[])"
 _OF = "kind = %(kind)s AND owner = %(owner)s"
 _OWNED = (
-    f"{_SELECT} WHERE {_OF} AND {NEWEST_FIRST} < -%(after)s::bigint ORDER BY {NEWEST_FIRST} DESC"
+    f"{SELECT} WHERE {_OF} AND {NEWEST_FIRST} < -%(after)s::bigint ORDER BY {NEWEST_FIRST} DESC"
 )
 _KEYED = f"""
-    {_SELECT} WHERE {ADDRESS} = ANY(ARRAY(
+    {SELECT} WHERE {ADDRESS} = ANY(ARRAY(
         SELECT %(owner)b || substring(%(keys)b, 32 * n + 1, 32)
         FROM generate_series(0, length(%(keys)b) / 32 - 1) AS n
     ))
 """
-_LAST = f"{_SELECT} WHERE {_OF} ORDER BY {NEWEST_FIRST} LIMIT 1"
+_LAST = f"{SELECT} WHERE {_OF} ORDER BY {NEWEST_FIRST} LIMIT 1"
 
-# One statement for any number of rows of one kind and size, end to end; for a few, one for all.
-_A_FEW = 8
-_APPEND_FEW = [
-    f"INSERT INTO tacit_ledger_row ({_COLUMNS}) VALUES "
-    + ", ".join(["(%s, %s, %s, %s, %s, %s)"] * n)
-    for n in range(_A_FEW + 1)
-]
+# One statement for any number of rows of one kind and size, end to end.
 _APPEND = f"""
-    INSERT INTO tacit_ledger_row ({_COLUMNS})
+    INSERT INTO tacit_ledger_row ({COLUMNS})
     SELECT %(first)s::bigint + n, %(version)s, %(kind)s, %(owner)s,
            substring(%(bodies)b, n * %(size)s::integer + 1, %(size)s::integer),
            substring(%(hashes)b, n * 32 + 1, 32)
@@ -178,16 +177,25 @@ _APPEND = f"""
 
 _BEFORE_ALL = -(2**63)
 
-# The newest row, and those of answers: all that a request looks at while nobody else has written.
-_ANSWERS = f"""
-    ({_HEAD}) UNION ALL {_SELECT} WHERE {ADDRESS} = ANY(CAST(E'{{{{{{}}}}}}' AS bytea[]))
-"""
+
+# A message with several statements takes no parameters: values are written out, as numbers and
+# hexadecimal digits, which nobody outside can turn into anything else.
 
 
 def _answers_to(wanted: Wanted) -> str:
-    # Written out, since a message with several statements takes no parameters: hexadecimal digits.
     addresses = (address(Kind.ANSWER, wanted.plan, key).hex() for key in wanted.keys)
-    return _ANSWERS.format(",".join(rf'"\\\\x{digits}"' for digits in addresses))
+    listed = ",".join([rf'"\\\\x{digits}"' for digits in addresses])
+    return f"EXECUTE tacit_answers(E'{{{listed}}}')"
+
+
+def _appended(form: tuple[int, int, int, int], rows: list[Row]) -> str:
+    version, kind, owner, size = form
+    bodies = b"".join([row.body for row in rows]).hex()
+    hashes = b"".join([row.hash for row in rows]).hex()
+    return (
+        f"EXECUTE tacit_append({rows[0].seq:d}, {version:d}, {kind:d}, {owner:d}, {size:d}, "
+        rf"E'\\x{bodies}', E'\\x{hashes}')"
+    )
 
 
 # The rows that one request looks at, with the row before each, against which it is checked.
@@ -213,7 +221,7 @@ _EXPECT = f"""
         UNION ALL SELECT seq FROM analyst
         UNION ALL SELECT %(seen)s::bigint
     )
-    {_SELECT}
+    {SELECT}
     WHERE seq = ANY(ARRAY(SELECT seq - back FROM looked_at, generate_series(0, 1) AS back))
     ORDER BY seq
 """
@@ -222,12 +230,18 @@ _EXPECT = f"""
 class _PostgresRows:
     """Rows seen through a connection, in the transaction that is open on it."""
 
-    def __init__(self, server: PostgresConnection, fetched: _Fetched | None = None) -> None:
+    def __init__(
+        self,
+        server: PostgresConnection,
+        fetched: _Fetched | None = None,
+        last_words: list[str] | None = None,
+    ) -> None:
         self._server = server
         self._fetched = fetched
+        self._last_words = last_words
 
     def head(self) -> Row | None:
-        return self._fetched.head if self._fetched else self._one(_HEAD)
+        return self._fetched.head if self._fetched else self._one(HEAD)
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
         known = self._fetched.rows if self._fetched else {}
@@ -260,13 +274,12 @@ class _PostgresRows:
 
     def append(self, rows: Sequence[Row]) -> None:
         self._fetched = None
-        if not rows:
-            return
-        if len(rows) <= _A_FEW:
-            self._server.write(_APPEND_FEW[len(rows)], tuple(itertools.chain(*rows)))
-            return
-        for (version, kind, owner, size), alike in itertools.groupby(rows, _form):
-            some = list(alike)
+        for form, some in alike(rows):
+            if self._last_words is not None:
+                # Sent along with the COMMIT: nothing is read between the two.
+                self._last_words.append(_appended(form, some))
+                continue
+            version, kind, owner, size = form
             values = {
                 "first": some[0].seq,
                 "version": version,
@@ -294,7 +307,7 @@ class _PostgresRows:
         return next(iter(self._read(query, **values)), None)
 
     def _read(self, query: str, **values: object) -> list[Row]:
-        return [Row(*found) for found in self._server.read(query, values)]
+        return [Row._make(found) for found in self._server.read(query, values)]
 
 
 class _Fetched:
@@ -336,7 +349,3 @@ class _Fetched:
 
     def has_last(self, kind: Kind, owner: int) -> bool:
         return (kind, owner) in self._last
-
-
-def _form(row: Row) -> tuple[int, int, int, int]:
-    return row.format_version, row.kind, row.owner, len(row.body)

@@ -18,6 +18,7 @@ from sqlalchemy.exc import ArgumentError
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.privacy.ledger.lent import LentConnection
+from tacit.privacy.ledger.postgres_schema import STATEMENTS
 from tacit.privacy.ledger.store import CommitUnclear
 
 LIVELY = {
@@ -32,6 +33,12 @@ LIVELY = {
 # Locks of a transaction are numbers; this word and the schema's number make one of our own.
 _LOCK_SPACE = int.from_bytes(b"taci") << 32
 
+# Under "read committed" every statement sees what was committed when it starts: those after the
+# lock was taken see all that its last holder wrote.
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+
+FORKED = "A release must not fork and go on in the new process."
+
 _START = """
     SELECT current_setting('fsync'), current_setting('synchronous_commit'),
            coalesce(
@@ -42,7 +49,8 @@ _START = """
 _SETTINGS = """
     SELECT set_config('lock_timeout', %s, false),
            set_config('idle_in_transaction_session_timeout', %s, false),
-           set_config('synchronous_commit', %s, false)
+           set_config('synchronous_commit', %s, false),
+           set_config('plan_cache_mode', 'force_generic_plan', false)
 """
 
 
@@ -63,6 +71,7 @@ class PostgresConnection(LentConnection[Connection]):
         self.url = _checked_url(url)
         self._timeout = timeout
         self._key = 0
+        self._knows_statements = False
         super().__init__()
 
     @property
@@ -84,6 +93,7 @@ class PostgresConnection(LentConnection[Connection]):
             },
             autocommit=True,  # transactions are opened in so many words, below
         )
+        self._knows_statements = False
         try:
             self._key = _LOCK_SPACE + self._prepare(connection)
         except BaseException:
@@ -164,20 +174,54 @@ class PostgresConnection(LentConnection[Connection]):
                 yield connection
 
     @contextmanager
-    def writing(self, query: str = "") -> Iterator[tuple[Connection, Found]]:
-        """Open a transaction, alone among the writers of all hosts.
-
-        ``query`` goes along with the first message to the server, and runs after the lock was
-        taken; what it found comes with the connection.
-        """
+    def writing(self) -> Iterator[Connection]:
+        """Open a transaction, alone among the writers of all hosts."""
         with self.errors():
             try:
                 with self.borrow() as connection:
-                    with self._transaction(connection, self.begin_writing(query), _commit) as begun:
-                        yield begun
+                    begin = self.begin_writing()
+                    with self._transaction(connection, begin, _commit) as (connection, _):
+                        yield connection
             except CommitUnclear:
                 self.close()
                 raise
+
+    @contextmanager
+    def answering(self, query: str, last_words: list[str]) -> Iterator[Found]:
+        """Open a writer's transaction in one message to the server, and end it in another.
+
+        ``query`` goes along with the first and runs after the lock was taken: what it found is
+        yielded. ``last_words``, statements that write, go along with the COMMIT. Both may use the
+        ``STATEMENTS`` of the schema.
+        """
+        # One context for all of it, since every answer goes through here and pays for each.
+        try:
+            with self.borrow() as connection:
+                _refuse_nested(connection)
+                begin = f"{_BEGIN}; EXECUTE tacit_lock({self._key}); {query}"
+                connection, found = self.begin(connection, begin, self._teach_statements)
+                pid = os.getpid()
+                try:
+                    yield found
+                    if os.getpid() != pid:
+                        raise LedgerUnavailable(FORKED)
+                    _commit(connection, last_words)
+                except BaseException:
+                    if os.getpid() == pid:  # else it is the parent's
+                        self._drop(connection)
+                    raise
+        except psycopg.Error as error:
+            raise self._explain(error) from error
+        except CommitUnclear:
+            self.close()
+            raise
+
+    def _teach_statements(self, connection: Connection) -> None:
+        """Let the server know the statements of answers, once per connection."""
+        if not self._knows_statements:
+            for statement in STATEMENTS:
+                connection.execute(statement)
+            self._knows_statements = True
 
     @contextmanager
     def _transaction(
@@ -189,7 +233,7 @@ class PostgresConnection(LentConnection[Connection]):
         try:
             yield connection, found
             if os.getpid() != pid:
-                raise LedgerUnavailable("A release must not fork and go on in the new process.")
+                raise LedgerUnavailable(FORKED)
             end(connection)
         except BaseException:
             # In a process forked meanwhile the transaction belongs to the parent: hands off.
@@ -197,25 +241,30 @@ class PostgresConnection(LentConnection[Connection]):
                 self._drop(connection)
             raise
 
-    def begin(self, connection: Connection, begin: str) -> tuple[Connection, Found]:
-        """Open a transaction; return the connection that it is on, and what ``begin`` found."""
+    def begin(
+        self,
+        connection: Connection,
+        begin: str,
+        first: Callable[[Connection], None] = lambda _: None,
+    ) -> tuple[Connection, Found]:
+        """Open a transaction; return the connection that it is on, and what ``begin`` found.
+
+        ``first`` is done before.
+        """
         try:
+            first(connection)
             return connection, _last_result(connection, begin)
         except psycopg.Error:
             if not connection.closed:
                 self._drop(connection)
                 raise
         connection = self._reconnected(connection)
+        first(connection)
         return connection, _last_result(connection, begin)
 
-    def begin_writing(self, query: str = "") -> str:
-        """Return the statements that open a writer's transaction, and a query that follows."""
-        # Under "read committed" every statement sees what was committed when it starts: those
-        # after the lock see all that its last holder wrote. One round trip for all of them.
-        return (
-            "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
-            f"SELECT pg_advisory_xact_lock({self._key}); {query}"
-        )
+    def begin_writing(self) -> str:
+        """Return the statements that open a writer's transaction."""
+        return f"{_BEGIN}; SELECT pg_advisory_xact_lock({self._key})"
 
     def _reconnected(self, broken: Connection) -> Connection:
         self._shut(broken)
@@ -276,11 +325,15 @@ def _last_result(connection: Connection, statements: str) -> Found:
     return cursor.fetchall() if cursor.description else []
 
 
-def _commit(connection: Connection) -> None:
+def _commit(connection: Connection, last_words: Sequence[str] = ()) -> None:
     _refuse_failed(connection)
     try:
-        connection.execute("COMMIT")
+        connection.execute("; ".join((*last_words, "COMMIT")))
     except psycopg.Error as error:
+        # A statement that fails leaves the transaction open, and failed: the COMMIT after it was
+        # not looked at. Whatever else went wrong, the transaction may have been committed.
+        if connection.info.transaction_status is TransactionStatus.INERROR:
+            raise
         raise CommitUnclear from error
 
 

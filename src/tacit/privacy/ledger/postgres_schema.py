@@ -21,6 +21,24 @@ from tacit.privacy.ledger import words
 ADDRESS = "int4send(kind) || int8send(owner) || substring(body, 1, 32)"
 NEWEST_FIRST = "-seq"
 
+COLUMNS = "seq, format_version, kind, owner, body, hash"
+SELECT = f"SELECT {COLUMNS} FROM tacit_ledger_row"
+HEAD = f"{SELECT} ORDER BY seq DESC LIMIT 1"
+
+# What every answer needs, known to the server by name: it reads and plans each of them once per
+# connection, which would take longer than to carry it out. ``tacit_answers`` finds the newest row,
+# and those of answers: all that a request looks at while nobody else has written.
+STATEMENTS = (
+    "PREPARE tacit_lock (bigint) AS SELECT pg_advisory_xact_lock($1)",
+    f"PREPARE tacit_answers (bytea[]) AS ({HEAD}) UNION ALL {SELECT} WHERE {ADDRESS} = ANY($1)",
+    """
+    PREPARE tacit_append (bigint, integer, integer, bigint, integer, bytea, bytea) AS
+    INSERT INTO tacit_ledger_row (seq, format_version, kind, owner, body, hash)
+    SELECT $1 + n, $2, $3, $4, substring($6, n * $5 + 1, $5), substring($7, n * 32 + 1, 32)
+    FROM generate_series(0, length($7) / 32 - 1) AS n
+    """,
+)
+
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE tacit_ledger_schema (version integer NOT NULL)",

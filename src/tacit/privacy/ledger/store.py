@@ -65,6 +65,15 @@ def append_all(store: Store, rows: Iterable[Row]) -> None:
         store.append(some)
 
 
+def alike(rows: Sequence[Row]) -> list[tuple[tuple[int, int, int, int], list[Row]]]:
+    """Return rows in runs of one form: format version, kind, owner and size of the body."""
+    return [(form, list(some)) for form, some in itertools.groupby(rows, _form)]
+
+
+def _form(row: Row) -> tuple[int, int, int, int]:
+    return row.format_version, row.kind, row.owner, len(row.body)
+
+
 def check_linked(store: Store, rows: Iterable[Row]) -> None:
     """Check rows against the rows before them: what a decision rests on must hold by itself."""
     found = list(rows)
