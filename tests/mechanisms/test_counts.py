@@ -74,6 +74,24 @@ def test_counts_are_accepted_iff_every_teacher_votes_once(row, n_teachers):
         assert good
 
 
+@given(
+    rows=st.lists(st.tuples(st.integers(-2, 7), st.integers(-2, 7)), min_size=1, max_size=6),
+    big=st.booleans(),
+)
+def test_a_few_counts_are_checked_like_many(rows, big):
+    """Whole tables of numpy's own integers, in the quick way for a few and in the way for many."""
+    table = np.array(rows, dtype=np.int64)
+    if big:
+        table[0, 0] = 2**63 - 1
+    right = all(min(row) >= 0 and sum(row) == 5 for row in table.tolist())
+    for given_table in (table, np.concatenate([table, [[2, 3]] * 10])):
+        if right:
+            assert len(VoteCounts(given_table, 5)) == len(given_table)
+        else:
+            with pytest.raises(InvalidArgument, match="between 0 and|sum to n_teachers"):
+                VoteCounts(given_table, 5)
+
+
 def test_numpy_cannot_take_them_by_accident():
     counts = VoteCounts([[1, 2]], 3)
     with pytest.raises(PrivateValueError):

@@ -14,6 +14,7 @@ from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import StableRelease, StableVote, VoteCounts
 from tacit.mechanisms.instability import (
     laplace_tail,
+    plain_votes,
     plurality,
     stable_threshold,
     vote_distance,
@@ -110,6 +111,19 @@ def test_a_moved_vote_moves_the_distance_by_at_most_one(pair):
     assert abs(int(vote_distance(here)[0]) - int(vote_distance(there)[0])) <= 1
     if plurality(here)[0] != plurality(there)[0]:
         assert vote_distance(here)[0] == vote_distance(there)[0] == 0
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_a_single_question_is_worked_out_like_many(n_classes):
+    """Every vote of seven teachers, alone in plain numbers and together in arrays."""
+    rows = [row for row in np.ndindex(*(8,) * n_classes) if sum(row) == 7]
+    together = plain_votes(VoteCounts(rows, 7))
+    assert together == [plain_votes(VoteCounts([row], 7))[0] for row in rows]
+    table = VoteCounts(rows, 7)
+    assert [label for label, _ in together] == plurality(table).tolist()
+    assert [distance for _, distance in together] == vote_distance(table).tolist()
+    margins = [sorted(row)[-1] - sorted(row)[-2] for row in rows]
+    assert [d for _, d in together] == [max(0, math.ceil(m / 2) - 1) for m in margins]
 
 
 def test_distances_of_two_classes():

@@ -126,10 +126,12 @@ def test_as_many_values_as_asked(size):
 def count_instead(patch: pytest.MonkeyPatch) -> list[int]:
     """Replace the sampler by 1, 2, 3, ... and record the sizes it is asked for."""
     sizes: list[int] = []
+    one_at_a_time = threading.Lock()
 
     def fresh(kind, scale, size):
-        start = sum(sizes) + 1
-        sizes.append(size)
+        with one_at_a_time:
+            start = sum(sizes) + 1
+            sizes.append(size)
         return np.arange(start, start + size, dtype=np.int64)
 
     patch.setattr(noise_module, "_fresh", fresh)
@@ -212,6 +214,49 @@ def test_an_interrupted_draw_repeats_nothing(monkeypatch):
     assert 0 not in after
 
 
+def in_steady_use(source: SecureNoise) -> noise_module._Block:
+    """Use a law until the block after the present one is being drawn."""
+    while not (source._blocks and next(iter(source._blocks.values()))._next):
+        source.gaussian(WIDE, 15)
+    return next(iter(source._blocks.values()))
+
+
+def test_a_law_in_steady_use_has_its_next_block_drawn_beside(counted):
+    source = SecureNoise()
+    block = in_steady_use(source)
+    block.finish()
+    drawn = len(counted)
+    while block.left >= 100:
+        source.gaussian(WIDE, 100)
+    source.gaussian(WIDE, 100)  # the block that was ready, and the one after it is begun
+    block.finish()
+    assert counted[drawn:] == [1024]
+
+
+def test_a_block_that_could_not_be_drawn_beside_is_an_error_where_it_is_wanted(monkeypatch):
+    source = SecureNoise()
+    with monkeypatch.context() as patch:
+        patch.setattr(noise_module, "_sampler", lambda *_: 1 / 0)
+        block = noise_module._Block("gaussian", WIDE)
+        block._next_size = 1024
+        block._next = noise_module._Drawing.started("gaussian", WIDE, 1024)
+        with pytest.raises(NoiseError, match="nothing was released"):
+            block.take(5)
+    assert len(block.take(5)) == 5
+    block.finish()
+    assert source.secure
+
+
+def test_without_a_further_thread_blocks_are_drawn_in_place(monkeypatch, counted):
+    def refuse(self: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    source = SecureNoise()
+    values = [x for _ in range(50) for x in source.gaussian(WIDE, 100).tolist()]
+    assert len(set(values)) == 5000
+
+
 def test_real_draws_do_not_repeat():
     source = SecureNoise()
     values = [x for size in [1, 3, 20, 200] * 10 for x in source.gaussian(WIDE, size).tolist()]
@@ -270,6 +315,13 @@ def run_fork(before: str = "", after: str = "") -> tuple[list[int], list[int]]:
 def test_parent_and_child_draw_different_values():
     parent, child = run_fork()
     assert len(parent) == len(child) == 25
+    assert not set(parent) & set(child)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_block_that_is_being_drawn_is_finished_before_a_fork():
+    steady = "[source.gaussian(2.0**50, 15) for _ in range(200)]"
+    parent, child = run_fork(before=steady)
     assert not set(parent) & set(child)
 
 
