@@ -18,6 +18,7 @@ from tacit.errors import (
     LedgerFormatError,
     LedgerUnavailable,
 )
+from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
 from tacit.privacy.ledger.chain import Kind, link
@@ -231,6 +232,20 @@ def test_an_answer_takes_two_messages_to_the_server(
     monkeypatch.setattr(Connection, "execute", execute)
     ledger.answer(1, [b"another"], CountingRelease())  # type: ignore[arg-type]
     assert said == ["BEGIN", "EXECUTE"]
+
+
+def test_a_refusal_does_not_make_the_server_forget_its_statements(postgres_url: str) -> None:
+    ledger = filled(postgres_url)
+    for _ in range(10):  # often enough for a driver that prepares statements by itself
+        ledger.usage(1)  # type: ignore[arg-type]
+
+    class Failing(CountingRelease):
+        def draw(self, *_: object) -> list[Answer]:
+            raise RuntimeError("planted")
+
+    with pytest.raises(RuntimeError, match="planted"):
+        ledger.answer(1, [b"another"], Failing())  # type: ignore[arg-type]
+    assert len(ledger.answer(1, [b"another"], CountingRelease())) == 1  # type: ignore[arg-type]
 
 
 # ---- the chain ------------------------------------------------------------------------------

@@ -183,9 +183,13 @@ _BEFORE_ALL = -(2**63)
 
 
 def _answers_to(wanted: Wanted) -> str:
-    addresses = (address(Kind.ANSWER, wanted.plan, key).hex() for key in wanted.keys)
-    listed = ",".join([rf'"\\\\x{digits}"' for digits in addresses])
-    return f"EXECUTE tacit_answers(E'{{{listed}}}')"
+    addresses = (address(Kind.ANSWER, wanted.plan, key) for key in wanted.keys)
+    return f"EXECUTE tacit_answers({_listed(addresses)})"
+
+
+def _listed(values: Iterable[bytes]) -> str:
+    digits = ",".join([rf'"\\\\x{value.hex()}"' for value in values])
+    return f"E'{{{digits}}}'"
 
 
 def _appended(form: tuple[int, int, int, int], rows: list[Row]) -> str:
@@ -196,35 +200,6 @@ def _appended(form: tuple[int, int, int, int], rows: list[Row]) -> str:
         f"EXECUTE tacit_append({rows[0].seq:d}, {version:d}, {kind:d}, {owner:d}, {size:d}, "
         rf"E'\\x{bodies}', E'\\x{hashes}')"
     )
-
-
-# The rows that one request looks at, with the row before each, against which it is checked.
-_EXPECT = f"""
-    WITH analyst AS (
-        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = %(analyst)s
-    ), looked_at AS (
-        (SELECT seq FROM tacit_ledger_row ORDER BY seq DESC LIMIT 1)
-        UNION ALL
-        (SELECT seq FROM tacit_ledger_row WHERE kind = {Kind.ANSWER:d} AND owner = %(plan)s
-         ORDER BY {NEWEST_FIRST} LIMIT 1)
-        UNION ALL
-        (SELECT seq FROM tacit_ledger_row
-         WHERE kind = {Kind.SHOWN:d} AND owner = (SELECT seq FROM analyst)
-         ORDER BY {NEWEST_FIRST} LIMIT 1)
-        UNION ALL
-        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(%(answers)s::bytea[])
-        UNION ALL
-        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(ARRAY(
-            SELECT int4send({Kind.SHOWN:d}) || int8send(seq) || key
-            FROM analyst, unnest(%(keys)s::bytea[]) AS key
-        ))
-        UNION ALL SELECT seq FROM analyst
-        UNION ALL SELECT %(seen)s::bigint
-    )
-    {SELECT}
-    WHERE seq = ANY(ARRAY(SELECT seq - back FROM looked_at, generate_series(0, 1) AS back))
-    ORDER BY seq
-"""
 
 
 class _PostgresRows:
@@ -293,13 +268,12 @@ class _PostgresRows:
 
     def expect(self, wanted: Wanted, seen: int) -> None:
         plan, keys, analyst = wanted.plan, wanted.keys, wanted.analyst
+        answers = _listed(address(Kind.ANSWER, plan, key) for key in keys)
+        shown = _listed(keys if analyst else ())
+        name = address(Kind.ANALYST, plan, analyst).hex()
         found = self._read(
-            _EXPECT,
-            plan=int(plan),
-            answers=[address(Kind.ANSWER, plan, key) for key in keys],
-            keys=list(keys) if analyst else [],
-            analyst=address(Kind.ANALYST, plan, analyst),
-            seen=seen,
+            f"EXECUTE tacit_expected({plan:d}, {answers}, {shown}, "
+            rf"E'\\x{name}', {seen:d})"
         )
         self._fetched = _Fetched.accounts(found, wanted)
 

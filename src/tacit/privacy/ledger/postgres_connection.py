@@ -92,6 +92,9 @@ class PostgresConnection(LentConnection[Connection]):
                 **options,
             },
             autocommit=True,  # transactions are opened in so many words, below
+            # The driver would prepare statements by itself, and forget all of them, ours too, at
+            # every ROLLBACK.
+            prepare_threshold=None,
         )
         self._knows_statements = False
         try:

@@ -14,6 +14,7 @@ import psycopg
 
 from tacit.errors import LedgerFormatError
 from tacit.privacy.ledger import words
+from tacit.privacy.ledger.chain import Kind
 
 # The planner must not have a choice: by its statistics it would now and then rather read all rows
 # of a plan, or all since an analyst's last, than go by the index made for the purpose. So each kind
@@ -28,6 +29,9 @@ HEAD = f"{SELECT} ORDER BY seq DESC LIMIT 1"
 # What every answer needs, known to the server by name: it reads and plans each of them once per
 # connection, which would take longer than to carry it out. ``tacit_answers`` finds the newest row,
 # and those of answers: all that a request looks at while nobody else has written.
+# ``tacit_expected`` finds all that a request looks at (a plan, addresses of answers, keys shown to
+# an analyst, the address of the analyst's row, the newest row seen before), with the row before
+# each, against which it is checked.
 STATEMENTS = (
     "PREPARE tacit_lock (bigint) AS SELECT pg_advisory_xact_lock($1)",
     f"PREPARE tacit_answers (bytea[]) AS ({HEAD}) UNION ALL {SELECT} WHERE {ADDRESS} = ANY($1)",
@@ -36,6 +40,33 @@ STATEMENTS = (
     INSERT INTO tacit_ledger_row (seq, format_version, kind, owner, body, hash)
     SELECT $1 + n, $2, $3, $4, substring($6, n * $5 + 1, $5), substring($7, n * 32 + 1, 32)
     FROM generate_series(0, length($7) / 32 - 1) AS n
+    """,
+    f"""
+    PREPARE tacit_expected (bigint, bytea[], bytea[], bytea, bigint) AS
+    WITH analyst AS (
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = $4
+    ), looked_at AS (
+        (SELECT seq FROM tacit_ledger_row ORDER BY seq DESC LIMIT 1)
+        UNION ALL
+        (SELECT seq FROM tacit_ledger_row WHERE kind = {Kind.ANSWER:d} AND owner = $1
+         ORDER BY {NEWEST_FIRST} LIMIT 1)
+        UNION ALL
+        (SELECT seq FROM tacit_ledger_row
+         WHERE kind = {Kind.SHOWN:d} AND owner = (SELECT seq FROM analyst)
+         ORDER BY {NEWEST_FIRST} LIMIT 1)
+        UNION ALL
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY($2)
+        UNION ALL
+        SELECT seq FROM tacit_ledger_row WHERE {ADDRESS} = ANY(ARRAY(
+            SELECT int4send({Kind.SHOWN:d}) || int8send(seq) || key
+            FROM analyst, unnest($3) AS key
+        ))
+        UNION ALL SELECT seq FROM analyst
+        UNION ALL SELECT $5
+    )
+    {SELECT}
+    WHERE seq = ANY(ARRAY(SELECT seq - back FROM looked_at, generate_series(0, 1) AS back))
+    ORDER BY seq
     """,
 )
 
