@@ -120,7 +120,8 @@ class RepliesFirstToo(PostgresLedger):
 
         self._settle()
         with self._server.borrow() as connection:
-            self._server.begin(connection, self._server.begin_writing())
+            begin = self._server.begin_writing()
+            self._server.begin(connection, begin, self._server.teach_statements)
             yield _PostgresRows(self._server)
 
 

@@ -202,7 +202,7 @@ class PostgresConnection(LentConnection[Connection]):
             with self.borrow() as connection:
                 _refuse_nested(connection)
                 begin = f"{_BEGIN}; EXECUTE tacit_lock({self._key}); {query}"
-                connection, found = self.begin(connection, begin, self._teach_statements)
+                connection, found = self.begin(connection, begin, self.teach_statements)
                 pid = os.getpid()
                 try:
                     yield found
@@ -219,7 +219,7 @@ class PostgresConnection(LentConnection[Connection]):
             self.close()
             raise
 
-    def _teach_statements(self, connection: Connection) -> None:
+    def teach_statements(self, connection: Connection) -> None:
         """Let the server know the statements of answers, once per connection."""
         if not self._knows_statements:
             for statement in STATEMENTS:
