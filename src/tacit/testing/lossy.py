@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Self
 
 _SOCKET = ".s.PGSQL.5432"
-# Messages of the protocol: a query, a query to be prepared under a name, a prepared one to be run.
-_COMMIT = re.compile(rb"Q.{4}COMMIT\x00", re.DOTALL)
+# Messages of the protocol: a query, of which COMMIT may be the last word, a query to be prepared
+# under a name, a prepared one to be run.
+_COMMIT = re.compile(rb"(?:; |Q.{4})COMMIT\x00", re.DOTALL)
 _PREPARED = re.compile(rb"P.{4}([^\x00]+)\x00COMMIT\x00", re.DOTALL)
 _RUN = re.compile(rb"B.{4}\x00([^\x00]+)\x00", re.DOTALL)
 _LEDGER = b"pg_advisory_xact_lock("  # as every transaction of a ledger begins, and no other

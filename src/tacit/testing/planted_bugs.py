@@ -97,8 +97,11 @@ def margin_as_if_sensitivity_one() -> Patches:
         top = np.sort(votes.private_array(), axis=1)
         return np.maximum(0, top[:, -1] - top[:, -2] - 1)
 
+    def plain(votes: Any) -> Any:
+        return zip(instability.plurality(votes).tolist(), distance(votes).tolist(), strict=True)
+
     yield swap(instability, "vote_distance", distance)
-    yield swap(sparse_vector, "vote_distance", distance)
+    yield swap(sparse_vector, "plain_votes", plain)
 
 
 @bug(*SPARSE, named=True)
@@ -108,7 +111,7 @@ def threshold_without_noise() -> Patches:
     def open_(self: Any) -> Any:
         self._unstarted -= 1
         self._bar = math.floor(self._mechanism.threshold)
-        return (self._event,)
+        return self._bar
 
     yield swap(sparse_vector.SparseRun, "_open", open_)
 
@@ -120,7 +123,7 @@ def cutoff_not_enforced() -> Patches:
     def open_(self: Any) -> Any:
         drawn = self._noise.laplace(self._mechanism.scale, 1)
         self._bar = math.floor(self._mechanism.threshold) + int(drawn[0])
-        return (self._event,)
+        return self._bar
 
     yield swap(sparse_vector.SparseRun, "_open", open_)
 
@@ -250,10 +253,9 @@ def threshold_not_redrawn() -> Patches:
     original = sparse_vector.SparseRun._open
 
     def open_(self: Any) -> Any:
-        cost = original(self)
-        self._kept = getattr(self, "_kept", self._bar)
+        self._kept = getattr(self, "_kept", original(self))
         self._bar = self._kept
-        return cost
+        return self._bar
 
     yield swap(sparse_vector.SparseRun, "_open", open_)
 
