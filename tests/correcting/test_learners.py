@@ -300,6 +300,28 @@ def test_learners_without_weights_or_scores_are_refused():
     for learner in LEARNERS:
         check_correcting(learner)
     assert weight_name(LEARNERS[1]) == "logisticregression__sample_weight"
+    nested = make_pipeline(StandardScaler(), LEARNERS[1])
+    check_correcting(nested)
+    assert weight_name(nested) == "pipeline__logisticregression__sample_weight"
+
+
+class Loose(LogisticRegression):
+    """Hands whatever it is given on."""
+
+    def fit(self, X: Any, y: Any, **given: Any) -> Any:
+        return super().fit(X, y, **given)
+
+
+def test_learners_that_take_any_keyword_and_nested_pipelines_are_tried(make_setting):
+    setting = make_setting(2)
+    X, y = records()
+    shards = np.split(np.arange(40), 10)
+    plain = rows_of(made(LogisticRegression(), setting, X, y, shards), setting.metric)
+    check_correcting(Loose())
+    loose = rows_of(made(Loose(), setting, X, y, shards), setting.metric)
+    np.testing.assert_array_equal(loose, plain)
+    nested = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), LogisticRegression()))
+    assert rows_of(made(nested, setting, X, y, shards), setting.metric).any(axis=1).all()
 
 
 def test_scores_of_another_width_are_refused():

@@ -251,9 +251,11 @@ def class_scores(model: Any, points: Any, n_classes: int) -> FloatArray:
 
 def weight_name(learner: Any) -> str:
     """Return by what name the learner's ``fit`` takes weights; pipelines pass them on."""
-    if isinstance(learner, Pipeline):
-        return f"{learner.steps[-1][0]}__sample_weight"
-    return "sample_weight"
+    name = ""
+    while isinstance(learner, Pipeline):
+        name += f"{learner.steps[-1][0]}__"
+        learner = learner.steps[-1][1]
+    return f"{name}sample_weight"
 
 
 def check_correcting(learner: Any) -> None:
@@ -269,7 +271,10 @@ def check_correcting(learner: Any) -> None:
 KNeighborsClassifier does not. Leave `rounds` out, or choose another learner.
     """
     name = learner_name(learner)
-    if "sample_weight" not in inspect.signature(final_step(learner).fit).parameters:
+    taken = inspect.signature(final_step(learner).fit).parameters
+    # One that takes any keyword is tried: the first fit is on public points, and tells.
+    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+    if "sample_weight" not in taken and not anything:
         raise InvalidArgument(
             f"`rounds` needs a learner whose `fit` takes `sample_weight`; {name} does not. Leave "
             "`rounds` out, or choose another learner."

@@ -31,8 +31,10 @@ def learner_name(learner: object) -> str:
 
 
 def final_step(learner: Any) -> Any:
-    """Return the learner at the end of a pipeline, or the learner itself."""
-    return learner.steps[-1][1] if isinstance(learner, Pipeline) else learner
+    """Return the learner at the end of a pipeline, of nested ones too, or the learner itself."""
+    while isinstance(learner, Pipeline):
+        learner = learner.steps[-1][1]
+    return learner
 
 
 @dataclass(frozen=True)
