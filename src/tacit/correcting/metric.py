@@ -77,8 +77,9 @@ class Metric:
         Nearest by the curvature of each point, with the prior's ridge: in directions that the pool
         hardly shows little is moved.
         """
-        weighed = self.pool * (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None]
-        found: FloatArray = self.whiten @ (weighed.T @ difference)
+        # The few contrasts are weighed, not the pool: this is done for every teacher.
+        weighed = (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None] * difference
+        found: FloatArray = self.whiten @ (self.pool.T @ weighed)
         return found
 
     def imagined_labels(

@@ -129,7 +129,7 @@ def correct_in_rounds(
         kept = _kept(expected, radius)
         answer = release(number, _scaled(teachers, metric, radius))
         moved = radius * np.array(answer.share).reshape(weights.shape)
-        # A teacher's shard is a small part of what it is fitted on: the rest is the student.
+        # A teacher's shard is a small part of what it is fitted on: the rest is prior or pool.
         size = teachers.shard_size
         step = schedule.gain(number) * metric.haste * (PRIOR_WEIGHT + size) / size / kept
         weights = weights + step * (metric.whiten @ moved)
