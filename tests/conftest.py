@@ -193,6 +193,6 @@ def browser(tmp_path: Path) -> Iterator[Any]:
     if driver is None:
         pytest.skip("needs chromedriver")
     made = webdriver.Chrome(options=options, service=Driver(driver))
-    made.implicitly_wait(10)  # a click returns before the page it leads to is there
+    made.implicitly_wait(60)  # a click returns before the page it leads to is there
     yield made
     made.quit()

@@ -129,7 +129,7 @@ def test_the_noisy_sum_costs_no_more_than_the_event_says(laws, sigma):
     ("noise", "times"), [(SeededNoise(6), 8_000), (SecureNoise(), 2_000)], ids=["seeded", "secure"]
 )
 def test_coordinates_are_the_sum_plus_the_noise_law(laws, noise, times):
-    """False alarms: 1e-6 for each coordinate of the two, for each source."""
+    """False alarms: at most 1e-7 for each coordinate of the two, for each source."""
     mean = ClippedMean(1.0, 3.0, 2, 4, levels=10, releases=times)
     run = mean.start(noise=noise)
     vectors = np.array([[0.3, 0.1], [0.0, -0.2], [9.0, 0.0], [math.nan, 0.4]])

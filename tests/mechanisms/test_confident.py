@@ -31,7 +31,7 @@ def exact_law(laws, vote, row):
     ("noise", "times"), [(SeededNoise(8), 40_000), (SecureNoise(), 4_000)], ids=["seeded", "secure"]
 )
 def test_answers_follow_the_exact_law(laws, row, noise, times):
-    """False alarms: 1e-6 each."""
+    """False alarms: at most 1e-7 each."""
     vote = ConfidentVote(5.5, 2.0, 1.5, len(row), questions=times)
     votes = VoteCounts(np.tile(row, (times, 1)), sum(row))
     labels = [answer.label for answer in vote.release(votes, noise=noise)]

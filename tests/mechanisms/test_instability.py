@@ -153,7 +153,7 @@ def test_the_distance_counts_moves_until_a_neighbour_may_differ(n_teachers, ones
     ("noise", "times"), [(SeededNoise(2), 40_000), (SecureNoise(), 4_000)], ids=["seeded", "secure"]
 )
 def test_votes_pass_with_the_exact_chance(laws, noise, times):
-    """False alarms: 1e-6 each."""
+    """False alarms: at most 1e-7 each."""
     vote = StableVote(2.0, 3, 3, answers=times)
     votes = VoteCounts(np.tile([9, 3, 1], (times, 1)), 13)  # margin 6: distance 2
     passes = laws.laplace(2.0).at_least(3 - 2 + 1)

@@ -47,7 +47,7 @@ VOTES = [
 @pytest.mark.statistical
 @pytest.mark.parametrize(("mechanism", "row"), VOTES, ids=lambda x: str(x)[:40])
 def test_labels_follow_the_exact_law(laws, mechanism, row):
-    """False alarms: 1e-6 for each of the six."""
+    """False alarms: at most 1e-7 for each of the six."""
     times = 40_000
     many = replace(mechanism, answers=times)
     labels = [a.label for a in many.release(repeated(row, times), noise=SeededNoise(7))]
@@ -57,7 +57,7 @@ def test_labels_follow_the_exact_law(laws, mechanism, row):
 @pytest.mark.statistical
 @pytest.mark.parametrize(("mechanism", "row"), VOTES[1:3] + VOTES[4:5], ids=lambda x: str(x)[:40])
 def test_labels_follow_the_exact_law_with_secure_noise(laws, mechanism, row):
-    """False alarms: 1e-6 for each of the three."""
+    """False alarms: at most 1e-7 for each of the three."""
     times = 5_000
     many = replace(mechanism, answers=times)
     answers = many.release(repeated(row, times), noise=SecureNoise())
@@ -68,7 +68,7 @@ def test_labels_follow_the_exact_law_with_secure_noise(laws, mechanism, row):
 
 @pytest.mark.statistical
 def test_released_counts_are_the_counts_plus_the_noise_law(laws):
-    """False alarms: 1e-6 for each column of the two."""
+    """False alarms: at most 1e-7 for each column of the two."""
     times = 20_000
     vote = LaplaceVote(1.5, 3, times, "share")
     values = np.array(

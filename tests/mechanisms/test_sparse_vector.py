@@ -237,7 +237,7 @@ def pattern(answers):
     ids=["seeded", "secure"],
 )
 def test_patterns_follow_the_exact_law(laws, noise, times):
-    """False alarms: 1e-6 each."""
+    """False alarms: at most 1e-7 each."""
     sequence = (4, 3, 5)
     chances = np.exp(DiscreteInstance(laws, 2, 3).log_chances(sequence))
     law = dict(zip(["R", "AR", "AAR", "AAA"], chances.tolist(), strict=True))
@@ -327,7 +327,7 @@ THRESHOLD = 5
     ids=lambda a: type(a).__name__,
 )
 def test_no_adversary_gets_unstable_questions_answered_more_often(adversary):
-    """Runs with an unstable answer are at most cutoff * failure of all; false alarms: 1e-6 each."""
+    """Runs with an unstable answer are at most cutoff * failure of all; false alarm: 1e-9 each."""
     vote, times, noise = SparseVote(2.0, THRESHOLD, cutoff=2), 4_000, SeededNoise(23)
     failures = 0
     for _ in range(times):

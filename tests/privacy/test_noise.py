@@ -1,9 +1,10 @@
 """Noise: the laws, the blocks that serve them, and everything that must not happen to a source.
 
 Distribution tests are Pearson tests on 20,000 draws; each rejects a correct sampler with
-probability 1e-6 (``FALSE_ALARM``). There are 19 of them here, so about one run in 50,000 is a false
-alarm. Tests that need distinct values use sigma = 2**50, where two of the at most 8,000 values
-drawn agree by chance with probability below 1e-8.
+probability 1e-9, or a little more where cells are small (``FALSE_ALARM``). There are 19 of them
+here: the run is a false alarm with probability below 1e-6. Tests that need distinct values use
+sigma = 2**50, where two of the at most 8,000 values drawn agree by chance with probability below
+1e-8.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -117,9 +117,18 @@ def run(directory: Callable[..., Path]) -> Iterator[Callable[..., Running]]:
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    """Return a port that nobody takes before the service does.
+
+    The system's own choice may go to an outgoing connection meanwhile; these lie below, and every
+    process that runs tests looks among its own.
+    """
+    first = 10_000 + os.getpid() % 1000 * 20
+    for port in range(first, first + 20):
+        with socket.socket() as found, suppress(OSError):
+            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            found.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 class Served(NamedTuple):
@@ -137,7 +146,7 @@ class Served(NamedTuple):
     def stop(self, number: int = signal.SIGTERM) -> tuple[str, str]:
         """Stop it and return what it printed and logged."""
         self.process.send_signal(number)
-        self.process.wait(timeout=60)
+        self.process.wait(timeout=180)
         return (self.said / "out").read_text(), (self.said / "err").read_text()
 
 
@@ -153,7 +162,7 @@ def _served(folder: Path, *options: str) -> Iterator[Served]:
         process = subprocess.Popen(command, stdout=out, stderr=err, start_new_session=True)
     found = Served(process, port, said)
     try:
-        for _ in range(600):
+        for _ in range(1800):
             assert process.poll() is None, (said / "err").read_text()
             try:
                 if httpx.get(f"{found.address}/readyz").status_code == 200:
@@ -161,6 +170,8 @@ def _served(folder: Path, *options: str) -> Iterator[Served]:
             except httpx.TransportError:
                 pass
             time.sleep(0.1)
+        else:
+            raise AssertionError((said / "err").read_text())
         yield found
     finally:
         if process.poll() is None:

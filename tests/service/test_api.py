@@ -304,14 +304,14 @@ def test_a_mistake_of_ours_is_500_without_a_trace(
     running = run()
 
     def fail(*args: Any, **kwargs: Any) -> None:
-        raise RuntimeError("counts were 3 and 117 at [3.0, 2.0]")
+        raise RuntimeError("counts were 3 and canary at [3.0, 2.0]")
 
     monkeypatch.setattr(running.service.desk, "ask", fail)
     with caplog.at_level(logging.INFO, logger="tacit.service"):
         response = running.ask(CLEAR)
     assert is_problem(response, problems.BROKEN)
     lines = [JsonLines().format(record) for record in caplog.records]
-    assert "117" not in response.text + "".join(lines) + caplog.text
+    assert "canary" not in response.text + "".join(lines) + caplog.text
     (failed,) = [json.loads(line) for line in lines if '"failed"' in line]
     assert failed["error"] == "RuntimeError" and failed["where"].startswith("test_api.py:")
 
@@ -321,13 +321,13 @@ def test_logs_hold_no_point_label_key_or_address(
 ) -> None:
     running = run()
     with caplog.at_level(logging.DEBUG, logger="tacit.service"):
-        running.ask([3.25, 2.125])
+        running.ask([3.257182, 2.125718])  # more digits than a time or a duration has
         running.client.get("/v1/nothing?secret=yes")
         running.ask([1.0])
     lines = [JsonLines().format(record) for record in caplog.records]
     told = [json.loads(line) for line in lines]
     assert {"time", "level", "event", "request", "route", "status", "ms"} <= set(told[0])
-    for word in ("3.25", "2.125", "yes", running.key, "testclient", "127.0.0.1"):
+    for word in ("3.257182", "2.125718", "yes", running.key, "testclient", "127.0.0.1"):
         assert not any(word in line for line in lines)
 
 

@@ -1,7 +1,9 @@
 """Over HTTP, two neighbouring ensembles cannot be told apart better than was paid for.
 
 Every answer of a Gaussian vote, and every instance of a sparse vector, is one draw of its
-mechanism: thousands of them in one service measure its epsilon. False alarms: 1e-6 for each audit.
+mechanism: thousands of them in one service measure its epsilon. False alarms: 1e-6 for each audit
+by its confidence alone, and far below, because what is measured lies 20 deviations from the price
+and at least 7 from the smallest that is demanded.
 """
 
 from __future__ import annotations
@@ -113,11 +115,11 @@ def test_answers_of_a_gaussian_vote(tmp_path: Path, client_of: Any) -> None:
 
 def test_instances_of_a_sparse_vector(tmp_path: Path, client_of: Any) -> None:
     # Votes near the threshold, where an instance tells most; its failure must fit many times.
-    vote = SparseVote(1.0, 19.0, cutoff=SAMPLES + 2)
+    vote = SparseVote(0.5, 19.0, cutoff=SAMPLES + 2)
     found = measured(
         tmp_path, vote, 60, client_of, lambda ask: instances(ask, SAMPLES), delta=vote.failure
     )
-    assert 0.05 < found.epsilon_lower <= 2 / vote.scale
+    assert 0.3 < found.epsilon_lower <= 2 / vote.scale
 
 
 def test_a_service_with_less_noise_than_it_is_charged_for_is_caught(

@@ -55,7 +55,7 @@ def test_a_person_signs_in_and_asks_with_the_keyboard_alone(site: Any, browser: 
     browser.switch_to.active_element.send_keys(Keys.TAB)
     assert browser.switch_to.active_element.get_attribute("id") == "key"
     browser.switch_to.active_element.send_keys(key, Keys.ENTER)
-    wait = WebDriverWait(browser, 20)
+    wait = WebDriverWait(browser, 120)
     wait.until(lambda b: b.find_elements(By.ID, "x0"))
     browser.find_element(By.ID, "x0").send_keys("3")
     browser.find_element(By.ID, "x1").send_keys("2", Keys.ENTER)

@@ -23,20 +23,35 @@ from tacit.service.settings import Settings
 
 @contextmanager
 def begun(port: int, key: str, body: bytes) -> Iterator[Callable[[], bytes]]:
-    """Send half a request; give a function that sends the rest and returns the response."""
+    """Send the head of a request, and once the service asks for the rest, give a function that
+    sends it and returns the response.
+    """
     head = (
         f"POST /v1/answers HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n"
-        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        "Expect: 100-continue\r\n\r\n"
     )
     with socket.create_connection(("127.0.0.1", port), timeout=60) as line:
-        line.sendall(head.encode() + body[:5])
-        time.sleep(0.5)
+        line.sendall(head.encode())
+        assert line.recv(65536).startswith(b"HTTP/1.1 100 ")
 
         def finish() -> bytes:
-            line.sendall(body[5:])
+            line.sendall(body)
             return b"".join(iter(lambda: line.recv(65536), b""))
 
         yield finish
+
+
+def wait_until_closed(port: int) -> None:
+    """Return once nobody is let in any more."""
+    until = time.monotonic() + 180
+    while time.monotonic() < until:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=60).close()
+        except ConnectionError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("the service still lets clients in")
 
 
 def test_one_command_serves_shows_a_key_once_and_ends_cleanly(directory: Any, served: Any) -> None:
@@ -46,14 +61,14 @@ def test_one_command_serves_shows_a_key_once_and_ends_cleanly(directory: Any, se
         key = out.split("shown this once: ")[1].strip()
         headers = {"Authorization": f"Bearer {key}"}
         body = {"points": [[3.0, 2.0], [-3.0, -2.0]]}
-        answered = httpx.post(f"{found.address}/v1/answers", json=body, headers=headers)
+        answered = httpx.post(f"{found.address}/v1/answers", json=body, headers=headers, timeout=60)
         assert [one["label"] for one in answered.json()["answers"]] == ["yes", "no"]
         # A request that has begun when the signal comes is finished.
         with begun(found.port, key, b'{"points": [[2.0, 4.0]]}') as finish:
             found.process.send_signal(signal.SIGTERM)
-            time.sleep(0.5)
+            wait_until_closed(found.port)
             assert b'"label": "yes"' in finish()
-        found.process.wait(timeout=60)
+        found.process.wait(timeout=180)
         logged = (found.said / "err").read_text()
     events = [json.loads(line) for line in logged.splitlines() if line.startswith("{")]
     assert [e["event"] for e in events if e["event"] != "request"] == ["started", "stopped"]

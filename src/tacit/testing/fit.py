@@ -11,8 +11,9 @@ from tacit.errors import InvalidArgument
 
 __all__ = ["FALSE_ALARM", "chi_square_p", "two_sample_p"]
 
-FALSE_ALARM = 1e-6
-"""Tests reject below this p-value: a correct sampler fails one such test in a million."""
+FALSE_ALARM = 1e-9
+"""Tests reject below this p-value. A correct sampler fails one with a chance of that order, and
+below 1e-7 at worst: so far out, Pearson's approximation is loose where a cell expects only 25."""
 
 _SMALLEST_CELL = 25.0
 
