@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import itertools
 import pickle
 import re
 from dataclasses import replace
@@ -22,6 +23,7 @@ from tacit.agnostic import (
     UniversalOracle,
 )
 from tacit.agnostic.agnostic_predictor import paper_rule
+from tacit.agnostic.asking import AskedLearner
 from tacit.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -34,7 +36,7 @@ from tacit.oracle import OracleTerms, PrivateOracle
 from tacit.privacy import prediction as prices
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import RelabelledRun
-from tacit.privacy.ledger import MemoryLedger, open_ledger
+from tacit.privacy.ledger import MemoryLedger, SqliteLedger, open_ledger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise
 
@@ -51,6 +53,17 @@ LEARNERS = [
 ]
 IDS = [type(learner).__name__ for learner in LEARNERS]
 every_learner = pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    """Give every run noise of its own seed.
+
+    An oracle refuses a clear question up to once in 2,000 times, and most stop at the first.
+    """
+    seeds = itertools.count()
+    for kind in (AskedLearner, PrivateOracle):
+        monkeypatch.setattr(kind, "_noise", lambda self: SeededNoise(next(seeds)))
 
 
 def fitted(learner, n=8_000):
@@ -74,6 +87,7 @@ def test_the_guarantee_is_within_the_budget_and_known_before_any_answer(learner)
 
 
 @every_learner
+@pytest.mark.usefixtures("seeded")
 def test_a_question_asked_again_gets_its_answer_free(learner):
     found = fitted(learner)
     (first,) = found.ask([0.9])
@@ -159,6 +173,7 @@ def test_odd_records_raise_nothing(learner):
 
 
 @every_learner
+@pytest.mark.usefixtures("seeded")
 def test_it_is_a_source_of_answers_for_an_oracle(learner):
     """The same questions, ledger and report as teachers that vote."""
     source = fitted(learner)
@@ -297,6 +312,7 @@ def test_too_few_records_for_a_stability():
 # ---- the oracles ----------------------------------------
 
 
+@pytest.mark.usefixtures("seeded")
 def test_an_oracle_charges_its_first_answer_with_everything():
     oracle = AgnosticOracle(LINE, epsilon=2.0, delta=1e-5).fit(X, Y)
     answers = oracle.ask([0.05, 0.1, 0.9, 0.95])
@@ -305,9 +321,11 @@ def test_an_oracle_charges_its_first_answer_with_everything():
     assert oracle.privacy_.spent_epsilon == pytest.approx(oracle.guarantee_.epsilon)
 
 
+@pytest.mark.usefixtures("seeded")
 def test_an_oracle_opened_again_gives_old_answers_and_refuses_new_questions(tmp_path):
     """The relabelling was private and is gone; a second one would cost again."""
-    ledger = open_ledger(tmp_path / "account.sqlite", budget=Budget(5.0, 1e-4))
+    path = tmp_path / "account.sqlite"
+    ledger = SqliteLedger(path, budget=Budget(5.0, 1e-4), allow_insecure=True)
     settings = {"epsilon": 2.0, "delta": 1e-5, "ledger": ledger, "key": "one"}
     first = AgnosticOracle(LINE, **settings).fit(X, Y)
     (label,) = first.predict([0.9])
@@ -330,6 +348,7 @@ def test_an_oracle_stops_after_its_refusals():
         oracle.ask([0.3])
 
 
+@pytest.mark.usefixtures("seeded")
 def test_an_oracle_that_could_not_record_is_not_free_afterwards(tmp_path):
     oracle = AgnosticOracle(LINE, epsilon=2.0, delta=1e-5).fit(X, Y)
     run = oracle._answering()._run
@@ -369,6 +388,7 @@ def test_an_oracle_may_take_a_larger_part_than_the_paper():
 
 
 @pytest.mark.parametrize("split", ["records", "budget"])
+@pytest.mark.usefixtures("seeded")
 def test_a_universal_oracle_learns_after_its_first_questions(split):
     oracle = UniversalOracle(LINE, epsilon=2.0, delta=1e-5, n_first=4, split=split).fit(X, Y)
     with pytest.raises(PrivateValueError, match="No hypothesis has been released"):
@@ -383,6 +403,7 @@ def test_a_universal_oracle_learns_after_its_first_questions(split):
     assert oracle.privacy_.spent_epsilon <= 2.0
 
 
+@pytest.mark.usefixtures("seeded")
 def test_a_universal_oracle_gets_past_a_batch_that_spans_both_phases():
     oracle = UniversalOracle(LINE, epsilon=2.0, delta=1e-5, n_first=2).fit(X, Y)
     answers = oracle.ask([0.1, 0.1, 0.9, 0.2, 0.1, 0.8])
