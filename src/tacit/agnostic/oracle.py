@@ -90,8 +90,8 @@ class AgnosticOracle(AskedLearner):
     >>> import numpy as np
     >>> from tacit.hypotheses import Thresholds
     >>> x = np.random.default_rng(0).random(20_000)
-    >>> oracle = AgnosticOracle(Thresholds(), epsilon=2.0, delta=1e-5).fit(x, x >= 0.5)
-    >>> oracle.predict([0.1, 0.9]).tolist()
+    >>> oracle = AgnosticOracle(Thresholds(), n_questions=10_000, cutoff=1, epsilon=2.0, delta=1e-5)
+    >>> oracle.fit(x, x >= 0.5).predict([0.1, 0.9]).tolist()
     [0, 1]
     >>> oracle.guarantee_.epsilon <= 2.0
     True

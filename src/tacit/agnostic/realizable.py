@@ -81,8 +81,8 @@ class RealizablePredictor(AskedLearner):
     >>> import numpy as np
     >>> from tacit.hypotheses import Thresholds
     >>> x = np.random.default_rng(0).random(4000)
-    >>> private = RealizablePredictor(Thresholds(), epsilon=4.0, answers=2).fit(x, x >= 0.5)
-    >>> private.predict([0.1, 0.9]).tolist()
+    >>> private = RealizablePredictor(Thresholds(), epsilon=4.0, answers=2, n_teachers=40)
+    >>> private.fit(x, x >= 0.5).predict([0.1, 0.9]).tolist()
     [0, 1]
     """
 
