@@ -6,6 +6,7 @@ Questions are public: what does not fit is refused, with its place, before anyth
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ from tacit.datasets.form import Kind, PointForm
 from tacit.errors import InvalidArgument
 
 _DOUBLE = np.dtype(np.float64)
+
+_FEW = 64
+"""Up to how many cells are looked at one by one."""
 
 MADE_UP = 200
 """How many points are made up to try a learner on when no public ones are given."""
@@ -51,6 +55,7 @@ class PointReader:
         self, form: PointForm, width: int | None, names: tuple[str, ...] | None, missing: bool
     ) -> None:
         self.form, self.width, self.names, self.missing = form, width, names, missing
+        self._takes_arrays = form.kind is Kind.NUMBERS and not form.sparse
 
     @classmethod
     def for_records(cls, X: Any, X_public: Any, *, missing: bool) -> PointReader:
@@ -99,8 +104,12 @@ class PointReader:
 
     def questions(self, X: Any) -> Any:
         """Return public points in the form, or say what is wrong with them."""
-        if type(X) is np.ndarray and X.dtype == _DOUBLE and self._takes_arrays():
-            return self._checked_array(X)
+        if type(X) is np.ndarray and X.dtype == _DOUBLE and self._takes_arrays:
+            # The common case, for which single questions should not wait.
+            self._check_width(X, "X")
+            if X.size > _FEW or not math.isfinite(sum(X.ravel().tolist())):
+                _refuse_odd(X, missing=self.missing)
+            return X.copy()
         refuse_plain(X)
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
             raise InvalidArgument(f"`X` must be a table of points, got a {type(X).__name__}.")
@@ -115,15 +124,6 @@ class PointReader:
                 found = np.asarray(X, dtype=object)
                 self._check_width(found, "X")
                 return found
-
-    def _takes_arrays(self) -> bool:
-        return self.form.kind is Kind.NUMBERS and not self.form.sparse
-
-    def _checked_array(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return a copy of the common case, for which single questions should not wait."""
-        self._check_width(X, "X")
-        _refuse_odd(X, missing=self.missing)
-        return X.copy()
 
     def _checked_numbers(self, X: Any) -> Any:
         if hasattr(X, "columns"):

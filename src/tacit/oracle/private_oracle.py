@@ -394,6 +394,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         self._answering: Answering | None = source.open(ledger, noise=noise, key=terms.key)
         self.classes_: NDArray[Any] = source.classes
+        self._one_label = _one_label_each(self.classes_)
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
@@ -473,6 +474,8 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
+        if len(answers) == 1:
+            return self._one_label[answers[0].label].copy()
         found = [answer.label for answer in answers]
         labels = self.classes_[[0 if label is None else label for label in found]]
         return np.ma.MaskedArray(labels, mask=[label is None for label in found])
@@ -535,6 +538,15 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             "A fitted PrivateOracle holds private teachers: it cannot be pickled or copied. "
             "tacit.save_oracle keeps it in a directory that only its owner can read."
         )
+
+
+def _one_label_each(classes: NDArray[Any]) -> dict[int | None, np.ma.MaskedArray[Any, Any]]:
+    """Return what single answers look like, by label: copied sooner than made."""
+    refused = np.ma.MaskedArray(classes[:1], mask=[True])
+    return {None: refused} | {
+        label: np.ma.MaskedArray(classes[label : label + 1], mask=[False])
+        for label in range(len(classes))
+    }
 
 
 def _accounts(ledger: Ledger) -> int:

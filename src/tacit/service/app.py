@@ -10,9 +10,10 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tacit import __version__
 from tacit.errors import LedgerError, TacitError
@@ -57,6 +58,24 @@ class _Route:
     problems: tuple[Kind, ...]
     keyed: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
+    kind: type[APIRoute] = APIRoute
+
+
+class _Direct(APIRoute):
+    """A route whose handler takes the request and returns the response, and needs nothing else.
+
+    Described and found like any other; but nothing is looked for that could be injected, which for
+    every answer would take longer than its noise does.
+    """
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        super().__init__(path, endpoint, **options)
+
+        async def app(scope: Scope, receive: Receive, send: Send) -> None:
+            response = await endpoint(Request(scope, receive, send))
+            await response(scope, receive, send)
+
+        self.app = app
 
 
 def _routes(service: Service) -> list[_Route]:
@@ -79,7 +98,10 @@ def _routes(service: Service) -> list[_Route]:
     )  # fmt: skip
     read = (TOO_FAST, UNAVAILABLE)
     return [
-        _Route("POST", "/v1/answers", routes.post_answers, schemas.Answers, ask, extra=asked),
+        _Route(
+            "POST", "/v1/answers", routes.post_answers, schemas.Answers, ask, extra=asked,
+            kind=_Direct,
+        ),
         _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, read),
         _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, read),
         _Route(
@@ -138,9 +160,10 @@ def _add(app: FastAPI, route: _Route) -> None:
     extra = dict(route.extra)
     if route.keyed:
         extra["security"] = [{"key": []}]
-    app.add_api_route(
+    app.router.add_api_route(
         route.path,
         route.handler,
+        route_class_override=route.kind,
         methods=[route.method],
         response_model=None,
         responses={200: {"model": route.model} if route.model else {}, **documented(*problems)},

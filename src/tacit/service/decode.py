@@ -68,7 +68,7 @@ def decode(body: bytes, reader: PointReader, *, most: int) -> Asked:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(body, parse_constant=_refuse_constant)
+        found = _JSON.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
     except (ValueError, RecursionError):
         raise Problem(MALFORMED, "The body must be JSON, without NaN or Infinity.") from None
     if not isinstance(found, dict) or len(found.keys() & _FIELDS) != 1 or found.keys() - _FIELDS:
@@ -78,6 +78,10 @@ def _json(body: bytes) -> dict[str, Any]:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(name)
+
+
+# Made once: ``json.loads`` would make one for every request.
+_JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
 def _points(found: dict[str, Any]) -> list[Any]:

@@ -63,6 +63,8 @@ class Desk:
     async def _work(self) -> None:
         try:
             while self._queue:
+                # Whatever has arrived by now comes along: one commit is one commit.
+                await asyncio.sleep(0)
                 await self._serve(self._next())
         finally:
             self._working = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
 import sys
@@ -97,7 +98,11 @@ def open_service(settings: Settings) -> Service:
     # statement: not for the 5 ms that Python lets a busy thread go on by default.
     sys.setswitchinterval(0.0005)
     oracle = load_oracle(settings.directory, ledger=settings.ledger, trusted=settings.trusted)
-    return Service(oracle, Access(settings.access), settings)
+    service = Service(oracle, Access(settings.access), settings)
+    # What is loaded by now stays: nobody needs to go through all of it again for garbage.
+    gc.collect()
+    gc.freeze()
+    return service
 
 
 def worker_app() -> ASGIApp:

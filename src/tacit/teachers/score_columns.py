@@ -67,6 +67,11 @@ class ScoreColumns:
             return offset, ranks[1:]
         return offset, ranks
 
+    def two(self, second: int) -> tuple[int, int]:
+        """Return the counts of two classes, given the votes for the second of the sorted labels."""
+        first = self.n_teachers - second
+        return (first, second) if self._first == 0 else (second, first)
+
     def count(self, scores: FloatArray) -> IntArray:
         """Return counts of shape (n_questions, n_classes) from scores (n_questions, total)."""
         if self.each == 1:

@@ -12,6 +12,7 @@ from tacit.errors import PrivateValueError
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.fused import Fused, as_numbers, fuse
+from tacit.teachers.fused_linear import FusedLinear
 from tacit.teachers.global_random import kept
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
@@ -95,6 +96,11 @@ class TeacherEnsemble:
         records.
         """
         table = X if self._form.is_plain(X) else self._conformed(X)
+        if type(self._fused) is FusedLinear and type(table) is np.ndarray and len(table) == 1:
+            with np.errstate(all="ignore"):  # as below
+                two = self._fused.count_one(table)
+            if two is not None:
+                return VoteCounts.of_two(*two)
         counts = self._together(table)
         if counts is None:
             counts = count_one_by_one(self._teachers, table, len(self.classes))

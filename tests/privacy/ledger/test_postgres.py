@@ -23,6 +23,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
 from tacit.privacy.ledger.chain import Kind, link
 from tacit.privacy.ledger.postgres import _answers_to
+from tacit.privacy.ledger import postgres_connection
 from tacit.privacy.ledger.postgres_connection import Connection
 from tacit.privacy.ledger.store import Wanted
 from tacit.testing import failpoints
@@ -223,13 +224,14 @@ def test_an_answer_takes_two_messages_to_the_server(
 ) -> None:
     ledger = filled(postgres_url)
     said: list[str] = []
-    original = Connection.execute
+    original = postgres_connection._said
 
-    def execute(self: Connection, query: str, *values: object) -> object:
-        said.append(query.split()[0])
-        return original(self, query, *values)
+    def say(connection: Connection, statements: str) -> object:
+        said.append(statements.split()[0])
+        return original(connection, statements)
 
-    monkeypatch.setattr(Connection, "execute", execute)
+    monkeypatch.setattr(postgres_connection, "_said", say)
+    monkeypatch.setattr(Connection, "execute", None)  # nothing is said in another way
     ledger.answer(1, [b"another"], CountingRelease())  # type: ignore[arg-type]
     assert said == ["BEGIN", "EXECUTE"]
 

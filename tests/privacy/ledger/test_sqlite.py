@@ -24,7 +24,8 @@ from tacit.errors import (
     LedgerUnavailable,
 )
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import SqliteLedger
+from tacit.privacy.ledger import PlanId, SqliteLedger
+from tacit.privacy.ledger.chain import Kind, key_hash
 from tacit.privacy.ledger.schema import STEPS, migrate
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
@@ -183,6 +184,33 @@ def test_a_migration_and_its_record_share_a_transaction(path: Path) -> None:
     connection.execute("COMMIT")
     assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS) + 1,)
     connection.close()
+
+
+def test_a_file_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:
+    old = filled(path)
+    answers = old.recorded(PlanId(1), [b"1", b"2"])
+    old.close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("DROP INDEX ledger_address")
+    connection.execute(STEPS[0][1])
+    connection.execute("PRAGMA user_version = 1")
+    connection.close()
+    ledger = SqliteLedger(path)
+    assert ledger.recorded(PlanId(1), [b"1", b"2"]) == answers
+    ledger.verify()
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
+    names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'").fetchall()
+    connection.close()
+    assert sorted(names) == [("ledger_address",), ("ledger_owner",)]
+
+
+def test_keys_that_agree_in_half_are_told_apart(path: Path) -> None:
+    ledger = filled(path)
+    key = key_hash(b"1")
+    with ledger._reading() as store:
+        assert set(store.keyed(Kind.ANSWER, 1, [key])) == {key}
+        assert store.keyed(Kind.ANSWER, 1, [key[:16] + bytes(16)]) == {}
 
 
 # ---- the chain ------------------------------------------------------------------------------
@@ -525,7 +553,8 @@ def test_a_missing_ledger_says_how_to_create_it(path: Path) -> None:
 WORKER = """
 import sys
 from tacit.errors import BudgetExceeded
-from tacit.privacy.ledger import SqliteLedger
+from tacit.privacy.ledger import PlanId, SqliteLedger
+from tacit.privacy.ledger.chain import Kind, key_hash
 from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 name, path = sys.argv[1:]

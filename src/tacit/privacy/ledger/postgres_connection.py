@@ -13,7 +13,9 @@ from typing import Any
 
 import psycopg
 import sqlalchemy as sa
-from psycopg.pq import TransactionStatus
+from psycopg.errors import error_from_result
+from psycopg.pq import ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
 from sqlalchemy.exc import ArgumentError
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
@@ -50,6 +52,7 @@ _SETTINGS = """
     SELECT set_config('lock_timeout', %s, false),
            set_config('idle_in_transaction_session_timeout', %s, false),
            set_config('synchronous_commit', %s, false),
+           set_config('bytea_output', 'hex', false),
            set_config('plan_cache_mode', 'force_generic_plan', false)
 """
 
@@ -309,33 +312,69 @@ class PostgresConnection(LentConnection[Connection]):
 
 
 def _refuse_nested(connection: Connection) -> None:
-    if connection.info.transaction_status is TransactionStatus.INTRANS:
+    if connection.pgconn.transaction_status == TransactionStatus.INTRANS:
         raise LedgerError("A release must not use the ledger that records it.")
 
 
 def _refuse_failed(connection: Connection) -> None:
     # After an error the server would answer COMMIT with a rollback, and no complaint; and on a new
     # connection there is no transaction at all.
-    if connection.info.transaction_status is not TransactionStatus.INTRANS:
+    if connection.pgconn.transaction_status != TransactionStatus.INTRANS:
         raise LedgerUnavailable("The transaction of the ledger failed. Nothing was released.")
 
 
 def _last_result(connection: Connection, statements: str) -> Found:
     """Run statements in one round trip and return the rows of the last of them, if it has any."""
-    cursor = connection.execute(statements)
-    while cursor.nextset():
-        pass
-    return cursor.fetchall() if cursor.description else []
+    result = _said(connection, statements)
+    readers = [_READERS[result.ftype(column)] for column in range(result.nfields)]
+    return [
+        tuple([read(result.get_value(row, column)) for column, read in enumerate(readers)])
+        for row in range(result.ntuples)
+    ]
+
+
+def _said(connection: Connection, statements: str) -> PGresult:
+    """Say statements to the server in one message, by way of the driver's own library.
+
+    A cursor would do the same for several times the work: it may read any number of results of any
+    type, in turns with whatever else is going on. Here there is one result that counts, of few
+    types, and the connection is ours alone.
+    """
+    result = connection.pgconn.exec_(statements.encode())
+    if result.status not in (ExecStatus.COMMAND_OK, ExecStatus.TUPLES_OK):
+        raise error_from_result(result, encoding="utf-8")
+    return result
+
+
+def _number(text: bytes | None) -> int | None:
+    return None if text is None else int(text)
+
+
+def _bytes(text: bytes | None) -> bytes | None:
+    return None if text is None else bytes.fromhex(text[2:].decode())  # after a backslash and an x
+
+
+def _nothing(text: bytes | None) -> None:
+    """Take what a function gives that returns nothing."""
+
+
+_READERS: Mapping[int, Callable[[bytes | None], Any]] = {
+    17: _bytes,
+    20: _number,
+    23: _number,
+    2278: _nothing,
+}
+"""What becomes of values, by the number of their type: bytea, bigint, integer, void."""
 
 
 def _commit(connection: Connection, last_words: Sequence[str] = ()) -> None:
     _refuse_failed(connection)
     try:
-        connection.execute("; ".join((*last_words, "COMMIT")))
+        _said(connection, "; ".join((*last_words, "COMMIT")))
     except psycopg.Error as error:
         # A statement that fails leaves the transaction open, and failed: the COMMIT after it was
         # not looked at. Whatever else went wrong, the transaction may have been committed.
-        if connection.info.transaction_status is TransactionStatus.INERROR:
+        if connection.pgconn.transaction_status == TransactionStatus.INERROR:
             raise
         raise CommitUnclear from error
 

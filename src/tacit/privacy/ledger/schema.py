@@ -16,6 +16,12 @@ from tacit.privacy.ledger import words
 # "TACI" in the file's header tells a ledger from any other database.
 APPLICATION_ID = int.from_bytes(b"TACI")
 
+# Half of a key, under which rows are found. An index of whole keys is twice as large, and answers,
+# whose keys lie anywhere in it, would write that many more pages. Half still tells keys apart: they
+# are SHA-256 hashes, and should two ever agree in 16 bytes, the second is refused.
+ADDRESS_SIZE = 16
+ADDRESS = f"substr(body, 1, {ADDRESS_SIZE})"
+
 # Each step is a list of statements. The key of a row is the first 32 bytes of its body: the index
 # reads it there, so that no second copy can disagree with the one that is chained.
 STEPS: tuple[tuple[str, ...], ...] = (
@@ -32,6 +38,10 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE UNIQUE INDEX ledger_key ON ledger_row (kind, owner, substr(body, 1, 32))",
         "CREATE INDEX ledger_owner ON ledger_row (kind, owner, seq)",
+    ),
+    (
+        "DROP INDEX ledger_key",
+        f"CREATE UNIQUE INDEX ledger_address ON ledger_row ({ADDRESS}, kind, owner)",
     ),
 )
 

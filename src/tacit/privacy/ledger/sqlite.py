@@ -11,6 +11,7 @@ import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.schema import migrate
+from tacit.privacy.ledger.schema import ADDRESS, ADDRESS_SIZE, migrate
 from tacit.privacy.ledger.sqlite_file import SqliteFile
 from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, alike, append_all
 
@@ -85,7 +86,7 @@ class SqliteLedger(RowLedger):
         return _transaction(self._file, "BEGIN DEFERRED", _end)
 
     def _writing(self, wanted: Wanted | None = None) -> AbstractContextManager[_SqliteRows]:
-        return _transaction(self._file, "BEGIN IMMEDIATE", self._commit)
+        return _transaction(self._file, "BEGIN IMMEDIATE", self._commit, wanted)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -147,7 +148,10 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
 
 @contextmanager
 def _transaction(
-    file: SqliteFile, begin: str, commit: Callable[[sqlite3.Connection], None]
+    file: SqliteFile,
+    begin: str,
+    commit: Callable[[sqlite3.Connection], None],
+    wanted: Wanted | None = None,
 ) -> Iterator[_SqliteRows]:
     # One context for all of it, since every answer goes through here and pays for each.
     try:
@@ -157,7 +161,7 @@ def _transaction(
             pid = os.getpid()
             connection.execute(begin)
             try:
-                yield _SqliteRows(connection)
+                yield _SqliteRows(connection, wanted)
                 if os.getpid() != pid:
                     raise LedgerUnavailable("A release must not fork and go on in the new process.")
                 commit(connection)
@@ -194,7 +198,8 @@ _HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
 _AT = f"{_SELECT} WHERE seq = ?"
 _OWNED = f"{_SELECT} WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
 _LAST = f"{_SELECT} WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
-_KEYED = f"{_SELECT} WHERE kind = ? AND owner = ? AND substr(body, 1, 32)"  # as the index has it
+_KEYED = f"{_SELECT} WHERE kind = ? AND owner = ? AND {ADDRESS}"  # as the index has it
+_HEAD_AND_KEYED = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row) UNION ALL {_KEYED}"
 _APPEND = f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 # Many rows of one kind and size in one statement, end to end: quicker than one by one, and other
 # threads are let in once, not after every row, when each would keep us waiting for its turn to end.
@@ -209,13 +214,25 @@ _AT_ONCE = 500
 
 
 class _SqliteRows:
-    """Rows seen through the transaction that is open on a connection."""
+    """Rows seen through the transaction that is open on a connection.
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
+    What is ``wanted`` is fetched at once, with the newest row, if one statement can do it.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, wanted: Wanted | None = None) -> None:
         self.connection = connection
         self._execute = connection.execute
+        self._wanted: Wanted | None = None
+        self._fetched: list[Row] = []
+        if wanted is not None and len(wanted.keys) <= _AT_ONCE:
+            values = (int(Kind.ANSWER), wanted.plan, *_addresses(wanted.keys))
+            query = _HEAD_AND_KEYED + _among(len(wanted.keys))
+            self._fetched = [Row._make(row) for row in self._execute(query, values)]
+            self._wanted = wanted
 
     def head(self) -> Row | None:
+        if self._wanted is not None:
+            return self._fetched[0] if self._fetched else None
         return self._one(_HEAD)
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
@@ -229,19 +246,27 @@ class _SqliteRows:
         return map(Row._make, self._execute(_OWNED, (int(kind), owner, after)))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
+        known = self._wanted
+        if known and (kind, owner) == (Kind.ANSWER, known.plan) and known.keys.issuperset(keys):
+            return {row.key: row for row in self._fetched[1:] if row.key in keys}
         found: dict[bytes, Row] = {}
-        wanted = list(keys)
-        for start in range(0, len(wanted), _AT_ONCE):
-            some = wanted[start : start + _AT_ONCE]
-            query = f"{_KEYED} IN ({','.join('?' * len(some))})"
-            for row in map(Row._make, self._execute(query, (int(kind), owner, *some))):
-                found[row.key] = row
+        names = list(keys)
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            values = (int(kind), owner, *_addresses(some))
+            for row in map(Row._make, self._execute(_KEYED + _among(len(some)), values)):
+                if row.key in keys:  # not only the half that the index has
+                    found[row.key] = row
         return found
 
     def last(self, kind: Kind, owner: int) -> Row | None:
         return self._one(_LAST, int(kind), owner)
 
     def append(self, rows: Sequence[Row]) -> None:
+        self._wanted = None  # what was fetched is not the newest any more
+        if len(rows) == 1:
+            self._execute(_APPEND, rows[0])
+            return
         for (version, kind, owner, size), some in alike(rows):
             if len(some) < _MANY:
                 for row in some:
@@ -262,3 +287,12 @@ class _SqliteRows:
     def _one(self, query: str, *values: object) -> Row | None:
         found = self._execute(query, values).fetchone()
         return None if found is None else Row._make(found)
+
+
+def _addresses(keys: Iterable[bytes]) -> Iterator[bytes]:
+    return (key[:ADDRESS_SIZE] for key in keys)
+
+
+@lru_cache(maxsize=8)
+def _among(number: int) -> str:
+    return f" IN ({','.join('?' * number)})"
