@@ -10,7 +10,6 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
-from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -58,24 +57,34 @@ class _Route:
     problems: tuple[Kind, ...]
     keyed: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
-    kind: type[APIRoute] = APIRoute
 
 
-class _Direct(APIRoute):
-    """A route whose handler takes the request and returns the response, and needs nothing else.
+class _Shortcut:
+    """Takes questions past the framework, and everything else to it.
 
-    Described and found like any other; but nothing is looked for that could be injected, which for
-    every answer would take longer than its noise does.
+    The handler of questions takes the request, returns the response and needs nothing else, but
+    finding that out would take the framework longer for each than the answer does. The route is
+    described there like any other.
     """
 
-    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
-        super().__init__(path, endpoint, **options)
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._route = next(r for r in app.routes if getattr(r, "path", "") == routes.ANSWERS)
 
-        async def app(scope: Scope, receive: Receive, send: Send) -> None:
-            response = await endpoint(Request(scope, receive, send))
-            await response(scope, receive, send)
-
-        self.app = app
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        asked = scope["type"] == "http" and scope["path"] == routes.ANSWERS
+        if not asked or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        scope["app"], scope["route"] = self._app, self._route
+        request = Request(scope, receive, send)
+        try:
+            response = await routes.post_answers(request)
+        except Problem as problem:
+            response = await _told(request, problem)
+        except LedgerError as error:
+            response = await _told_by_library(request, error)
+        await response(scope, receive, send)
 
 
 def _routes(service: Service) -> list[_Route]:
@@ -98,10 +107,7 @@ def _routes(service: Service) -> list[_Route]:
     )  # fmt: skip
     read = (TOO_FAST, UNAVAILABLE)
     return [
-        _Route(
-            "POST", "/v1/answers", routes.post_answers, schemas.Answers, ask, extra=asked,
-            kind=_Direct,
-        ),
+        _Route("POST", routes.ANSWERS, routes.post_answers, schemas.Answers, ask, extra=asked),
         _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, read),
         _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, read),
         _Route(
@@ -149,7 +155,7 @@ def create_app(service: Service) -> ASGIApp:
     app.add_exception_handler(Exception, _told_as_ours)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return Shell(
-        app,
+        _Shortcut(app),
         largest_body=service.settings.largest_body,
         finished=service.metrics.finished,
     )
@@ -160,10 +166,9 @@ def _add(app: FastAPI, route: _Route) -> None:
     extra = dict(route.extra)
     if route.keyed:
         extra["security"] = [{"key": []}]
-    app.router.add_api_route(
+    app.add_api_route(
         route.path,
         route.handler,
-        route_class_override=route.kind,
         methods=[route.method],
         response_model=None,
         responses={200: {"model": route.model} if route.model else {}, **documented(*problems)},

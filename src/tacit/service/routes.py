@@ -28,6 +28,8 @@ from tacit.service.problems import (
 from tacit.service.session import media_type
 from tacit.service.state import Service
 
+ANSWERS = "/v1/answers"
+
 _LONGEST_NAME = 200
 _DECODED_IN_PLACE = 50_000
 """Bytes of JSON that are read at once; more would keep other requests waiting."""

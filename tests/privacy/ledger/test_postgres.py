@@ -20,10 +20,9 @@ from tacit.errors import (
 )
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger
+from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger, postgres_connection
 from tacit.privacy.ledger.chain import Kind, link
 from tacit.privacy.ledger.postgres import _answers_to
-from tacit.privacy.ledger import postgres_connection
 from tacit.privacy.ledger.postgres_connection import Connection
 from tacit.privacy.ledger.store import Wanted
 from tacit.testing import failpoints
