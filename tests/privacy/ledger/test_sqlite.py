@@ -26,7 +26,7 @@ from tacit.errors import (
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger import PlanId, SqliteLedger
 from tacit.privacy.ledger.chain import Kind, key_hash
-from tacit.privacy.ledger.schema import STEPS, migrate
+from tacit.privacy.ledger.schema import RECENT, STEPS, migrate
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
@@ -191,8 +191,13 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:
     answers = old.recorded(PlanId(1), [b"1", b"2"])
     old.close()
     connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("DROP INDEX ledger_address")
-    connection.execute(STEPS[0][1])
+    for statement in (
+        "DROP TRIGGER ledger_keys",
+        "DROP TABLE ledger_key",
+        "DROP TABLE ledger_recent_key",
+        STEPS[0][1],
+    ):
+        connection.execute(statement)
     connection.execute("PRAGMA user_version = 1")
     connection.close()
     ledger = SqliteLedger(path)
@@ -200,9 +205,30 @@ def test_a_file_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:
     ledger.verify()
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
-    names = connection.execute("SELECT name FROM sqlite_schema WHERE type = 'index'").fetchall()
+    assert connection.execute("SELECT count(*) FROM ledger_key").fetchone() == (7,)
     connection.close()
-    assert sorted(names) == [("ledger_address",), ("ledger_owner",)]
+
+
+def test_keys_move_to_the_long_list_and_are_found_on_both(path: Path) -> None:
+    ledger = new(path)
+    plan = ledger.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
+    ledger.answer(plan, [b"%d" % n for n in range(RECENT + 50)], CountingRelease())
+    release = CountingRelease()
+    asked = [b"%d" % n for n in (0, 500, RECENT - 10, RECENT + 40)]
+    assert len(ledger.answer(plan, asked, release)) == len(asked)
+    assert release.draws == []
+    ledger.verify()
+    connection = sqlite3.connect(path)
+    counts = [
+        connection.execute(f"SELECT count(*) FROM {keys}").fetchone()[0]
+        for keys in ("ledger_key", "ledger_recent_key")
+    ]
+    assert counts == [RECENT + 1, 51]
+    connection.execute("DELETE FROM ledger_recent_key WHERE seq = 1030")
+    connection.commit()
+    connection.close()
+    with pytest.raises(LedgerCorrupt, match="lists of keys"):
+        ledger.verify()
 
 
 def test_keys_that_agree_in_half_are_told_apart(path: Path) -> None:
@@ -275,7 +301,8 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
         forged.append(link(before, Kind(row.kind), row.body, row.owner))
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("DELETE FROM ledger_row")
+    for table in ("ledger_row", "ledger_key", "ledger_recent_key"):
+        other.execute(f"DELETE FROM {table}")
     other.executemany(
         "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)",
         [(r.seq, r.format_version, r.kind, r.owner, r.body, r.hash) for r in forged],

@@ -299,7 +299,9 @@ class RowLedger(ABC):
 
         with self._walking() as store:
             self._verify_store(store)
-            return _as_head(verify_rows(store.rows(), self._creation, known))
+            head = _as_head(verify_rows(store.rows(), self._creation, known))
+            self._verify_keys(store)
+            return head
 
     @contextmanager
     def snapshot(self) -> Iterator[tuple[Creation, Head, Iterator[Row]]]:
@@ -309,6 +311,9 @@ class RowLedger(ABC):
 
     def _verify_store(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default
         """Check what is particular to the store, such as its indexes."""
+
+    def _verify_keys(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default
+        """Check that rows, which hold by now, are found by their keys."""
 
     # -- the same account everywhere -------------------------------------------------------------
 

@@ -16,14 +16,26 @@ from tacit.privacy.ledger import words
 # "TACI" in the file's header tells a ledger from any other database.
 APPLICATION_ID = int.from_bytes(b"TACI")
 
-# Half of a key, under which rows are found. An index of whole keys is twice as large, and answers,
+# Half of a key, under which rows are found. A list of whole keys is twice as large, and answers,
 # whose keys lie anywhere in it, would write that many more pages. Half still tells keys apart: they
 # are SHA-256 hashes, and should two ever agree in 16 bytes, the second is refused.
 ADDRESS_SIZE = 16
 ADDRESS = f"substr(body, 1, {ADDRESS_SIZE})"
 
-# Each step is a list of statements. The key of a row is the first 32 bytes of its body: the index
-# reads it there, so that no second copy can disagree with the one that is chained.
+RECENT = 1024
+"""Rows whose keys are on a short list of their own before they go to the long one, together."""
+
+_KEY_LIST = """
+    (
+        address BLOB NOT NULL, kind INTEGER NOT NULL, owner INTEGER NOT NULL, seq INTEGER NOT NULL,
+        PRIMARY KEY (address, kind, owner)
+    ) STRICT, WITHOUT ROWID
+"""
+
+# Each step is a list of statements. The key of a row is the first 32 bytes of its body. Keys lie
+# anywhere among the others: a hundred answers would write a hundred pages of one long list. So new
+# ones are put, by the database itself, on a short list, and into the long one by the thousand.
+# What is found there is compared with the row, which is chained; the lists only say where it is.
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -41,7 +53,17 @@ STEPS: tuple[tuple[str, ...], ...] = (
     ),
     (
         "DROP INDEX ledger_key",
-        f"CREATE UNIQUE INDEX ledger_address ON ledger_row ({ADDRESS}, kind, owner)",
+        f"CREATE TABLE ledger_key {_KEY_LIST}",
+        f"CREATE TABLE ledger_recent_key {_KEY_LIST}",
+        f"INSERT INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row ORDER BY 1",
+        f"""
+        CREATE TRIGGER ledger_keys AFTER INSERT ON ledger_row BEGIN
+            INSERT INTO ledger_recent_key
+            SELECT substr(NEW.body, 1, {ADDRESS_SIZE}), NEW.kind, NEW.owner, NEW.seq;
+            INSERT INTO ledger_key SELECT * FROM ledger_recent_key WHERE NEW.seq % {RECENT} = 0;
+            DELETE FROM ledger_recent_key WHERE NEW.seq % {RECENT} = 0;
+        END
+        """,
     ),
 )
 

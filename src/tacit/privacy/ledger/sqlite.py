@@ -99,6 +99,11 @@ class SqliteLedger(RowLedger):
         if not store.intact():
             raise LedgerCorrupt("The file is damaged: its pages or indexes do not agree.")
 
+    def _verify_keys(self, store: Store) -> None:
+        assert isinstance(store, _SqliteRows)
+        if not store.keys_agree():
+            raise LedgerCorrupt("The lists of keys do not agree with the rows: restore a copy.")
+
     def close(self) -> None:
         """Close the file; it is opened again when the ledger is next used."""
         self._file.close()
@@ -192,14 +197,15 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 
 _COLUMNS = "seq, format_version, kind, owner, body, hash"
+_OF_ROW = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
 _SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
 _ALL = f"{_SELECT} ORDER BY seq"
 _HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
 _AT = f"{_SELECT} WHERE seq = ?"
 _OWNED = f"{_SELECT} WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
 _LAST = f"{_SELECT} WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
-_KEYED = f"{_SELECT} WHERE kind = ? AND owner = ? AND {ADDRESS}"  # as the index has it
-_HEAD_AND_KEYED = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row) UNION ALL {_KEYED}"
+_NEWEST = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row)"
+_KEY_LISTS = ("ledger_recent_key", "ledger_key")
 _APPEND = f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 # Many rows of one kind and size in one statement, end to end: quicker than one by one, and other
 # threads are let in once, not after every row, when each would keep us waiting for its turn to end.
@@ -208,6 +214,12 @@ _APPEND_ALL = f"""
     INSERT INTO ledger_row ({_COLUMNS})
     SELECT ?2 + n, ?3, ?4, ?5, substr(?7, n * ?6 + 1, ?6), substr(?8, n * 32 + 1, 32) FROM place
 """
+_LISTED = " OR ".join(
+    f"EXISTS (SELECT 1 FROM {keys} AS k WHERE k.address = {ADDRESS} AND k.kind = r.kind "
+    "AND k.owner = r.owner AND k.seq = r.seq)"
+    for keys in _KEY_LISTS
+)
+_KEYS_AGREE = f"SELECT NOT EXISTS (SELECT 1 FROM ledger_row AS r WHERE NOT ({_LISTED}))"
 _MANY = 4
 _AT_ONCE = 500
 """Keys in one statement."""
@@ -226,7 +238,7 @@ class _SqliteRows:
         self._fetched: list[Row] = []
         if wanted is not None and len(wanted.keys) <= _AT_ONCE:
             values = (int(Kind.ANSWER), wanted.plan, *_addresses(wanted.keys))
-            query = _HEAD_AND_KEYED + _among(len(wanted.keys))
+            query = f"{_NEWEST} UNION ALL {_keyed(len(wanted.keys))}"
             self._fetched = [Row._make(row) for row in self._execute(query, values)]
             self._wanted = wanted
 
@@ -254,8 +266,8 @@ class _SqliteRows:
         for start in range(0, len(names), _AT_ONCE):
             some = names[start : start + _AT_ONCE]
             values = (int(kind), owner, *_addresses(some))
-            for row in map(Row._make, self._execute(_KEYED + _among(len(some)), values)):
-                if row.key in keys:  # not only the half that the index has
+            for row in map(Row._make, self._execute(_keyed(len(some)), values)):
+                if row.key in keys:  # not only the half that is on the list
                     found[row.key] = row
         return found
 
@@ -284,6 +296,11 @@ class _SqliteRows:
         found = self._execute("PRAGMA integrity_check(1)").fetchone()
         return bool(found == ("ok",))
 
+    def keys_agree(self) -> bool:
+        """Return whether every row is on one of the lists of keys."""
+        (found,) = self._execute(_KEYS_AGREE).fetchone()
+        return bool(found)
+
     def _one(self, query: str, *values: object) -> Row | None:
         found = self._execute(query, values).fetchone()
         return None if found is None else Row._make(found)
@@ -294,5 +311,11 @@ def _addresses(keys: Iterable[bytes]) -> Iterator[bytes]:
 
 
 @lru_cache(maxsize=8)
-def _among(number: int) -> str:
-    return f" IN ({','.join('?' * number)})"
+def _keyed(number: int) -> str:
+    """Return the query for rows of a kind (1) and owner (2) with so many addresses (3 and on)."""
+    among = ",".join(f"?{place}" for place in range(3, 3 + number))
+    return " UNION ALL ".join(
+        f"SELECT {_OF_ROW} FROM {keys} AS k CROSS JOIN ledger_row AS r ON r.seq = k.seq "
+        f"WHERE k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among})"
+        for keys in _KEY_LISTS
+    )
