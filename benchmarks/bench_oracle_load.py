@@ -8,6 +8,11 @@ is what this process itself works on a bare commit, a single answer and an answe
 whatever it waits for. ``load_average`` says how busy the machine was: above its number of cores,
 somebody else was measured as well.
 
+A bare commit adds one row, of the size of an answer's, to a table that has a primary key and no
+other index, with the settings of the ledger; nothing is read. The request that does nothing is
+``GET /healthz``: no key and no database, but limits, headers, log, metrics and the framework, as
+for other routes.
+
     python benchmarks/bench_oracle_load.py [--postgres] [--questions 100000] [--name ...]
 """
 
