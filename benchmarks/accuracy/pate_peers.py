@@ -10,17 +10,20 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
 from benchmarks.accuracy.data import Split
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier
-from tacit.labeling import question_keys
+from tacit.labeling import VotesElsewhere, question_keys
 from tacit.mechanisms import ConfidentVote, GaussianVote
 from tacit.pipeline import distinct_points
 from tacit.privacy.budget import Budget
 from tacit.students.active import YanDBAL
+from tacit.teachers import equal_split, train_and_count
 
 
 def psq(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
@@ -61,15 +64,28 @@ def _distinct(split: Split) -> int:
     return len(distinct_points(question_keys(split.numbers.pool)))
 
 
+@lru_cache(maxsize=8)
+def _votes(split: Split, shard: int, C: float) -> VotesElsewhere:
+    """Let teachers vote on the whole pool: once, since neither noise nor student changes that."""
+    counts = train_and_count(
+        LogisticRegression(C=C),
+        split.numbers.private,
+        split.labels,
+        equal_split(split.n, split.n // shard, np.random.default_rng(split.seed)),
+        split.numbers.pool,
+        classes=[0, 1],
+        seed=split.seed,
+    )
+    return VotesElsewhere(counts, classes=[0, 1], rows=np.arange(counts.n_questions))
+
+
 def _score(
     split: Split, epsilon: float, settings: Mapping[str, Any], vote: Any, **asking: Any
 ) -> float:
     model = PATEClassifier(
-        LogisticRegression(C=settings["C"]),
         epsilon=epsilon,
         delta=split.delta,
         classes=[0, 1],
-        n_teachers=split.n // settings["shard"],
         mechanism=vote,
         release="label",
         student=LogisticRegression(C=settings["C"]),
@@ -80,5 +96,6 @@ def _score(
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # at little budget every answer may be one class
-        model.fit(split.numbers.private, split.labels, X_public=split.numbers.pool)
+        votes = _votes(split, settings["shard"], settings["C"])
+        model.fit(votes, X_public=split.numbers.pool)
         return split.accuracy(model.predict(split.numbers.test))

@@ -131,9 +131,11 @@ def _for_data(
 def _table(found: Mapping[Line, Sequence[Accuracies]]) -> list[str]:
     head = " | ".join(f"epsilon {epsilon:g}" for epsilon in EPSILONS)
     text = [f"| method | {head} |", "|---|" + "---|" * len(EPSILONS)]
+    most = max((len(level) for levels in found.values() for level in levels), default=0)
     for (name, _, how), levels in found.items():
         cells = " | ".join(mean_and_error(list(level.values())) for level in levels)
-        text.append(f"| {METHODS[name].title}{how} | {cells} |")
+        counted = f" ({max(map(len, levels))} splits)" if max(map(len, levels)) < most else ""
+        text.append(f"| {METHODS[name].title}{how}{counted} | {cells} |")
     return [*text, ""]
 
 

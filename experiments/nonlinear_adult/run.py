@@ -12,7 +12,8 @@ test; delta is one over the number of private records; neighbours: one record re
 ``results/nonlinear_adult.jsonl``; what is there is not measured again.
 
 Look for: private accuracy beside the same representation without privacy (what noise costs), and
-that beside boosting (what the representation lacks).
+that beside boosting (what the representation lacks). Routes with trees, forests and boosting as
+teachers (``trees-20`` and so on: records a shard) show whether teachers that bend help.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.ensemble import ExtraTreesClassifier, GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 from benchmarks._record import RESULTS
@@ -67,6 +70,35 @@ ROUTES: dict[str, Route] = {
     "steps-150-coordinates": steps(30, 150),
     "steps-flatter": steps(30, 400, 0.5),
 }
+
+
+TEACHERS: dict[str, tuple[Any, int]] = {
+    "trees-20": (DecisionTreeClassifier(min_samples_leaf=40), 20),
+    "forests-40": (ExtraTreesClassifier(10, min_samples_leaf=40), 40),
+    "boosting-80": (GradientBoostingClassifier(n_estimators=10), 80),
+}
+"""Learners as teachers in rounds, with steps for them and the student, and records a shard.
+
+Leaves count rows of the pool, each twice, so 40 rows are 2% of it.
+"""
+
+
+def taught(split: Split, name: str, epsilon: float) -> float:
+    """Return the accuracy of a student that trees correct."""
+    learner, shard = TEACHERS[name]
+    model = PATEClassifier(
+        learner,
+        epsilon=epsilon,
+        delta=split.delta,
+        classes=[0, 1],
+        rounds="auto",
+        n_teachers=split.n // shard,
+        representation=StepFeatures(),
+        random_state=split.seed,
+        verbose=False,
+    )
+    model.fit(split.given.private, split.labels, X_public=split.given.pool)
+    return split.accuracy(model.predict(split.given.test))
 
 
 def private(
@@ -109,14 +141,18 @@ def rows(routes: Iterable[str], splits: Iterable[int], epsilons: Iterable[float]
             missing = [
                 level
                 for level in (NOT_PRIVATE, *epsilons)
-                if (name, level, seed) not in known and not (name == "boosting" and level)
+                if (name, level, seed) not in known
+                and not (name == "boosting" and level)
+                and not (name in TEACHERS and level is NOT_PRIVATE)
             ]
             if not missing:
                 continue
             given, representation = ROUTES[name](split) if name in ROUTES else (None, None)
             for epsilon in missing:
                 began = time.process_time()
-                if given is None or representation is None:
+                if name in TEACHERS:
+                    accuracy = taught(split, name, epsilon)
+                elif given is None or representation is None:
                     accuracy = boosted(split)
                 elif epsilon is NOT_PRIVATE:
                     accuracy = ceiling(split, given, representation)
@@ -171,7 +207,7 @@ def _mean(values: NDArray[np.float64]) -> str:
 
 
 def main() -> None:
-    offered = ["boosting", *ROUTES]
+    offered = ["boosting", *ROUTES, *TEACHERS]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--splits", default="0:5", help="first:last+1 seeds")
     parser.add_argument("--routes", default=",".join(offered), help=", ".join(offered))
