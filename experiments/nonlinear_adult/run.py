@@ -73,6 +73,7 @@ ROUTES: dict[str, Route] = {
 
 
 TEACHERS: dict[str, tuple[Any, int]] = {
+    "trees-8": (DecisionTreeClassifier(min_samples_leaf=40), 8),
     "trees-20": (DecisionTreeClassifier(min_samples_leaf=40), 20),
     "forests-40": (ExtraTreesClassifier(10, min_samples_leaf=40), 40),
     "boosting-80": (GradientBoostingClassifier(n_estimators=10), 80),
