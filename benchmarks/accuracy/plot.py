@@ -8,7 +8,7 @@ One panel for every data set; every method with the settings that were chosen fo
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 import numpy as np
 from benchmarks._record import ROOT
-from benchmarks.accuracy.choose import chosen
+from benchmarks.accuracy.choose import Choice, chosen
 from benchmarks.accuracy.data import DATA
 from benchmarks.accuracy.methods import METHODS
 from benchmarks.accuracy.rows import Row, read
@@ -48,12 +48,13 @@ _WIDEST_ERROR = 0.4
 def draw(rows: Sequence[Row], splits: Collection[int], path: Path = FIGURE) -> None:
     """Write one figure with a panel for every data set that has rows."""
     names = [name for name in DATA if any(row.data == name for row in rows)]
+    choices = chosen()
     with plt.rc_context(_STYLE):
         figure, panels = plt.subplots(
             1, len(names), figsize=(2.4 * len(names), 4.2), layout="constrained", squeeze=False
         )
         for axes, data in zip(panels[0], names, strict=True):
-            _panel(axes, data, rows, splits)
+            _panel(axes, data, rows, choices, splits)
         panels[0][0].set_ylabel("test error")
         handles, labels = panels[0][0].get_legend_handles_labels()
         figure.legend(
@@ -64,8 +65,13 @@ def draw(rows: Sequence[Row], splits: Collection[int], path: Path = FIGURE) -> N
         plt.close(figure)
 
 
-def _panel(axes: Any, data: str, rows: Sequence[Row], splits: Collection[int]) -> None:
-    choices = chosen()
+def _panel(
+    axes: Any,
+    data: str,
+    rows: Sequence[Row],
+    choices: Mapping[str, Choice],
+    splits: Collection[int],
+) -> None:
     bare = accuracies(rows, lines("logistic", data, choices)[0], data, 1.0, splits)
     if bare:
         floor = 1 - float(np.mean(list(bare.values())))

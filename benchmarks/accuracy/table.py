@@ -134,7 +134,8 @@ def _table(found: Mapping[Line, Sequence[Accuracies]]) -> list[str]:
     most = max((len(level) for levels in found.values() for level in levels), default=0)
     for (name, _, how), levels in found.items():
         cells = " | ".join(mean_and_error(list(level.values())) for level in levels)
-        counted = f" ({max(map(len, levels))} splits)" if max(map(len, levels)) < most else ""
+        splits = max(map(len, levels))
+        counted = f" ({splits} splits)" if splits < most else ""
         text.append(f"| {METHODS[name].title}{how}{counted} | {cells} |")
     return [*text, ""]
 

@@ -146,7 +146,7 @@ class Labeler(Uncopyable):
         """
         questions = list(questions)
         known = {} if self._seems_new(questions) else self._recorded(questions)
-        missing = [0] if len(questions) == 1 > len(known) else _first_positions(questions, known)
+        missing = _first_positions(questions, known)
         votes, row_of = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
             return [replace(known[question], cost=()) for question in questions]
@@ -189,8 +189,7 @@ class Labeler(Uncopyable):
         return votes, dict(zip(missing, range(len(missing)), strict=True))
 
     def _check(self, counts: VoteCounts, rows: int) -> None:
-        if type(counts) is not VoteCounts:
-            _validate.instance(VoteCounts, counts=counts)
+        _validate.instance(VoteCounts, counts=counts)
         if len(counts) != rows:
             raise InvalidArgument(
                 f"`counts` must have one row per question, {rows}, got {counts.n_questions}."

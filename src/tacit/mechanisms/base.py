@@ -101,8 +101,7 @@ class VoteMechanism(Mechanism):
         return self.start(noise=noise).release(counts)
 
     def _check(self, counts: VoteCounts) -> VoteCounts:
-        if type(counts) is not VoteCounts:
-            _validate.instance(VoteCounts, counts=counts)
+        _validate.instance(VoteCounts, counts=counts)
         if counts.n_classes != self.n_classes:
             raise InvalidArgument(
                 f"`counts` must have {self.n_classes} columns, the number of classes "

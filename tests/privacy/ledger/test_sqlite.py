@@ -580,8 +580,7 @@ def test_a_missing_ledger_says_how_to_create_it(path: Path) -> None:
 WORKER = """
 import sys
 from tacit.errors import BudgetExceeded
-from tacit.privacy.ledger import PlanId, SqliteLedger
-from tacit.privacy.ledger.chain import Kind, key_hash
+from tacit.privacy.ledger import SqliteLedger
 from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 name, path = sys.argv[1:]

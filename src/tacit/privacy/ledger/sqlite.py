@@ -200,11 +200,10 @@ _COLUMNS = "seq, format_version, kind, owner, body, hash"
 _OF_ROW = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
 _SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
 _ALL = f"{_SELECT} ORDER BY seq"
-_HEAD = f"{_SELECT} ORDER BY seq DESC LIMIT 1"
+_HEAD = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row)"
 _AT = f"{_SELECT} WHERE seq = ?"
 _OWNED = f"{_SELECT} WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
 _LAST = f"{_SELECT} WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
-_NEWEST = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row)"
 _KEY_LISTS = ("ledger_recent_key", "ledger_key")
 _APPEND = f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 # Many rows of one kind and size in one statement, end to end: quicker than one by one, and other
@@ -238,7 +237,7 @@ class _SqliteRows:
         self._fetched: list[Row] = []
         if wanted is not None and len(wanted.keys) <= _AT_ONCE:
             values = (int(Kind.ANSWER), wanted.plan, *_addresses(wanted.keys))
-            query = f"{_NEWEST} UNION ALL {_keyed(len(wanted.keys))}"
+            query = f"{_HEAD} UNION ALL {_keyed(len(wanted.keys))}"
             self._fetched = [Row._make(row) for row in self._execute(query, values)]
             self._wanted = wanted
 
