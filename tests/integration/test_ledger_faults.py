@@ -67,7 +67,8 @@ def test_a_full_disk_loses_nothing(store: str) -> None:
 
 @pytest.mark.needs("postgres")
 def test_lost_connections_lose_nothing() -> None:
-    found = run("postgres", "cut-connections", "lost-commit", "lost-commit-reply")
+    # Often enough that on a busy machine, too, one lost commit is of a client that is asking.
+    found = run("postgres", "cut-connections", "lost-commit", "lost-commit-reply", times=4 * TIMES)
     check(found)
     _, lost, _ = found
     assert lost["noticed"]  # an idle connection is replaced unseen, a lost reply is looked up
