@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -90,7 +90,7 @@ class Labeler(Uncopyable):
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
         self._lock = threading.Lock()
-        self._given: OrderedDict[bytes, None] = OrderedDict()  # names of questions answered here
+        self._given: set[bytes] = set()  # names of questions answered here, lately
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
         self._plan = ledger.plan(self._plan_id)
         self._renew()
@@ -147,14 +147,14 @@ class Labeler(Uncopyable):
         questions = list(questions)
         known = {} if self._seems_new(questions) else self._recorded(questions)
         missing = _first_positions(questions, known)
-        votes, row_of = self._count(counts, missing, len(questions))
+        votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
             return [replace(known[question], cost=()) for question in questions]
         with self._lock:
             if os.getpid() != self._pid:
                 # Two processes must not share a live threshold: the child starts its own.
                 self._renew()
-            release = _Release(self, votes, row_of)
+            release = _Release(self, votes, missing)
             answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
             self._remember(questions[: len(answers)])
             return answers
@@ -168,29 +168,29 @@ class Labeler(Uncopyable):
         One that was answered elsewhere, or long ago, gets its recorded answer all the same: its
         votes are counted in vain, that is all.
         """
-        return len(questions) <= _FEW and self._given.keys().isdisjoint(questions)
+        return len(questions) <= _FEW and self._given.isdisjoint(questions)
 
     def _remember(self, questions: Sequence[bytes]) -> None:
-        self._given.update(dict.fromkeys(questions))
-        while len(self._given) > _REMEMBERED:
-            self._given.popitem(last=False)
+        if len(self._given) > _REMEMBERED:
+            self._given.clear()
+        self._given.update(questions)
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int
-    ) -> tuple[VoteCounts | None, Mapping[int, int]]:
-        """Return votes, and the row of each position in them."""
+    ) -> VoteCounts | None:
+        """Return the votes on the questions at the positions that have no answer."""
         if isinstance(counts, VoteCounts):
             self._check(counts, asked)
-            return counts, {position: position for position in missing}
+            return counts if len(missing) == asked else counts[list(missing)]
         if not missing:
-            return None, {}
+            return None
         votes = counts(missing)
         self._check(votes, len(missing))
-        return votes, dict(zip(missing, range(len(missing)), strict=True))
+        return votes
 
     def _check(self, counts: VoteCounts, rows: int) -> None:
         _validate.instance(VoteCounts, counts=counts)
-        if len(counts) != rows:
+        if counts.n_questions != rows:
             raise InvalidArgument(
                 f"`counts` must have one row per question, {rows}, got {counts.n_questions}."
             )
@@ -220,6 +220,8 @@ class Labeler(Uncopyable):
 
 def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) -> list[int]:
     """Return where each question that has no answer is asked first."""
+    if not known and len(set(questions)) == len(questions):
+        return list(range(len(questions)))
     first: dict[bytes, int] = {}
     for position, question in enumerate(questions):
         if question not in known:
@@ -230,15 +232,15 @@ def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) 
 class _Release:
     """Draws from a labeler's run, within what the plan has left."""
 
-    def __init__(
-        self, labeler: Labeler, votes: VoteCounts | None, row_of: Mapping[int, int]
-    ) -> None:
-        self._labeler, self._votes, self._row_of = labeler, votes, row_of
+    def __init__(self, labeler: Labeler, votes: VoteCounts | None, counted: Sequence[int]) -> None:
+        self._labeler, self._votes, self._counted = labeler, votes, counted
+        self._fits = False
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        run = self._labeler.run
+        run = self._labeler._run
         full = run.most_it_can_cost(questions)
-        if within(full, room) or isinstance(run, PaidPerAnswer):
+        self._fits = within(full, room)
+        if self._fits or isinstance(run, PaidPerAnswer):
             return full
         single = run.most_it_can_cost(1)
         if not within(single, room):
@@ -247,13 +249,13 @@ class _Release:
         return {event: min(times, room.get(event, 0)) for event, times in full.items()}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        run = self._labeler.run
-        if self._votes is None:
+        run, votes = self._labeler._run, self._votes
+        if votes is None:
             return []
-        votes = self._votes
-        if len(new) < len(votes):  # else all of them, in their order
-            votes = votes[[self._row_of[position] for position in new]]
-        if within(run.most_it_can_cost(len(new)), room):
+        if len(new) < votes.n_questions:  # else all of them, in their order
+            row_of = {position: row for row, position in enumerate(self._counted)}
+            votes = votes[[row_of[position] for position in new]]
+        if self._fits:
             return run.release(votes)
         return _release_one_by_one(run, votes, room)
 

@@ -60,8 +60,10 @@ def keys_of_numbers(points: NDArray[np.float64]) -> list[bytes]:
         plain[missing] = np.nan
     shape, numbers = f"{points.shape[1:]}:".encode(), plain.tobytes()
     size = len(numbers) // max(1, len(points))
-    starts = range(0, len(points) * size, size) if size else [0] * len(points)
-    return [hashlib.sha256(shape + numbers[at : at + size]).digest() for at in starts]
+    if not size:
+        return [hashlib.sha256(shape).digest()] * len(points)
+    rows = struct.iter_unpack(f"{size}s", numbers)
+    return [hashlib.sha256(shape + row).digest() for (row,) in rows]
 
 
 def _key_of_one(cells: list[float]) -> bytes | None:
@@ -71,7 +73,9 @@ def _key_of_one(cells: list[float]) -> bytes | None:
     """
     if math.isnan(sum(cells)):
         return None
-    numbers = struct.pack(f"<{len(cells)}d", *[cell + 0.0 for cell in cells])
+    if 0.0 in cells:  # or minus zero
+        cells = [cell + 0.0 for cell in cells]
+    numbers = struct.pack(f"<{len(cells)}d", *cells)
     return hashlib.sha256(b"(%d,):" % len(cells) + numbers).digest()
 
 

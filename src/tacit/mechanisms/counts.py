@@ -26,6 +26,11 @@ class VoteCounts:
     n_teachers : int
         The public number of teachers.
 
+    Attributes
+    ----------
+    n_questions, n_classes : int
+        Numbers of rows and columns. Public.
+
     Privacy
     -------
     Sensitive throughout. Its repr, and every message raised here, show shapes and ``n_teachers``
@@ -37,42 +42,46 @@ class VoteCounts:
     VoteCounts(n_questions=2, n_classes=2, n_teachers=10, counts=<private>)
     """
 
-    __slots__ = ("_counts", "n_teachers")
+    __slots__ = ("_counts", "_plain", "n_classes", "n_questions", "n_teachers")
+
+    n_classes: int
+    n_questions: int
 
     def __init__(self, counts: ArrayLike, n_teachers: int) -> None:
         self.n_teachers = _validate.positive_integer(n_teachers=n_teachers)
-        self._counts = _checked(counts, self.n_teachers)
+        self._counts: IntArray | None = _checked(counts, self.n_teachers)
+        self._plain: list[list[int]] | None = None
+        self.n_questions, self.n_classes = self._counts.shape
 
     @classmethod
     def of_two(cls, first: int, second: int) -> VoteCounts:
         """Return the votes on one question with two classes, from whoever counted them himself."""
         one = cls.__new__(cls)
         one.n_teachers = first + second
-        one._counts = _frozen(np.array(((first, second),), dtype=np.int64))
+        one.n_questions, one.n_classes = 1, 2
+        one._counts, one._plain = None, [[first, second]]
         return one
-
-    @property
-    def n_questions(self) -> int:
-        """Number of rows. Public."""
-        return int(self._counts.shape[0])
-
-    @property
-    def n_classes(self) -> int:
-        """Number of columns. Public."""
-        return int(self._counts.shape[1])
 
     def private_array(self) -> IntArray:
         """Return the counts themselves: for mechanisms only. Private."""
+        if self._counts is None:
+            self._counts = _frozen(np.array(self._plain, dtype=np.int64))
         return self._counts
 
+    def private_rows(self) -> list[list[int]]:
+        """Return the same as plain numbers. Private."""
+        # An array of two numbers takes longer to make and to read than everything done with them.
+        return self.private_array().tolist() if self._plain is None else self._plain
+
     def __len__(self) -> int:
-        return len(self._counts)
+        return self.n_questions
 
     def __getitem__(self, rows: int | slice | NDArray[np.intp] | list[int]) -> VoteCounts:
         """Return the counts of some of the questions."""
         part = VoteCounts.__new__(VoteCounts)
         part.n_teachers = self.n_teachers
-        part._counts = np.atleast_2d(self._counts[rows])
+        part._counts, part._plain = np.atleast_2d(self.private_array()[rows]), None
+        part.n_questions, part.n_classes = part._counts.shape
         return part
 
     def __repr__(self) -> str:

@@ -62,9 +62,9 @@ def plain_votes(counts: VoteCounts) -> list[tuple[int, int]]:
     What ``plurality`` and ``vote_distance`` say. A single question is worked out in plain numbers:
     each step over an array would take longer than all of it.
     """
-    if len(counts) > 1:
+    if counts.n_questions > 1:
         return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
-    return [_plain_vote(row) for row in counts.private_array().tolist()]
+    return [_plain_vote(row) for row in counts.private_rows()]
 
 
 def _plain_vote(votes: list[int]) -> tuple[int, int]:

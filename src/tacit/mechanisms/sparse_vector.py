@@ -157,7 +157,7 @@ class SparseRun(Run):
 
     def release(self, counts: VoteCounts) -> list[Answer]:
         self._mechanism._check(counts)
-        questions = len(counts)
+        questions = counts.n_questions
         if os.getpid() != self._process:
             # A child holds the same live threshold and the same allowance: both would spend it.
             raise NoiseError(

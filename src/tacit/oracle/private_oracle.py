@@ -37,6 +37,7 @@ from tacit.oracle import rules
 from tacit.oracle.budget_left import BudgetLeft
 from tacit.oracle.estimate import estimate_error, mean_error
 from tacit.oracle.points import PointReader, takes_missing
+from tacit.oracle.single_labels import SingleLabels
 from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
 from tacit.privacy.answer import Answer
@@ -394,7 +395,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         self._answering: Answering | None = source.open(ledger, noise=noise, key=terms.key)
         self.classes_: NDArray[Any] = source.classes
-        self._one_label = _one_label_each(self.classes_)
+        self._single_labels = SingleLabels(self.classes_)
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
@@ -475,10 +476,14 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
         if len(answers) == 1:
-            return self._one_label[answers[0].label].copy()
-        found = [answer.label for answer in answers]
-        labels = self.classes_[[0 if label is None else label for label in found]]
-        return np.ma.MaskedArray(labels, mask=[label is None for label in found])
+            return self._single_labels.take(answers[0].label)
+        ids = list(map(id, answers))  # answers alike are often one object
+        label_of = {one: a.label for one, a in dict(zip(ids, answers, strict=True)).items()}
+        labels = [label_of[one] or 0 for one in ids]
+        refused = np.zeros(len(ids), dtype=bool)
+        if None in label_of.values():
+            refused[:] = [label_of[one] is None for one in ids]
+        return np.ma.MaskedArray(self.classes_.take(labels), mask=refused, keep_mask=False)
 
     # ---- what is public -------------------------------------------------------------------------
 
@@ -538,15 +543,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             "A fitted PrivateOracle holds private teachers: it cannot be pickled or copied. "
             "tacit.save_oracle keeps it in a directory that only its owner can read."
         )
-
-
-def _one_label_each(classes: NDArray[Any]) -> dict[int | None, np.ma.MaskedArray[Any, Any]]:
-    """Return what single answers look like, by label: copied sooner than made."""
-    refused = np.ma.MaskedArray(classes[:1], mask=[True])
-    return {None: refused} | {
-        label: np.ma.MaskedArray(classes[label : label + 1], mask=[False])
-        for label in range(len(classes))
-    }
 
 
 def _accounts(ledger: Ledger) -> int:

@@ -75,13 +75,17 @@ class ScoreColumns:
     def count(self, scores: FloatArray) -> IntArray:
         """Return counts of shape (n_questions, n_classes) from scores (n_questions, total)."""
         if self.each == 1:
-            second = _ones(scores > 0)
-            counts = np.empty((len(scores), 2), dtype=np.int64)
-            counts[:, self._first] = self.n_teachers - second
-            counts[:, self._second] = second
-            return counts
+            return self.of_votes(scores > 0)
         best = scores.reshape(len(scores), self.n_teachers, self.each).argmax(axis=2)
         return count_votes(self._sorted[best], self.n_classes)
+
+    def of_votes(self, votes: NDArray[np.bool_]) -> IntArray:
+        """Return the counts of two classes: who votes for the second of the sorted labels."""
+        second = _ones(votes)
+        counts = np.empty((len(votes), 2), dtype=np.int64)
+        counts[:, self._first] = self.n_teachers - second
+        counts[:, self._second] = second
+        return counts
 
 
 def _ones(votes: NDArray[np.bool_]) -> IntArray | int:

@@ -97,8 +97,7 @@ class TeacherEnsemble:
         """
         table = X if self._form.is_plain(X) else self._conformed(X)
         if type(self._fused) is FusedLinear and type(table) is np.ndarray and len(table) == 1:
-            with np.errstate(all="ignore"):  # as below
-                two = self._fused.count_one(table)
+            two = self._fused.count_one(table)
             if two is not None:
                 return VoteCounts.of_two(*two)
         counts = self._together(table)

@@ -186,30 +186,44 @@ def test_a_migration_and_its_record_share_a_transaction(path: Path) -> None:
     connection.close()
 
 
-def test_a_file_of_the_first_schema_is_brought_up_to_date(path: Path) -> None:
-    old = filled(path)
-    answers = old.recorded(PlanId(1), [b"1", b"2"])
+@pytest.mark.parametrize("version", range(1, len(STEPS)))
+def test_a_file_of_an_older_schema_is_brought_up_to_date(path: Path, version: int) -> None:
+    new_file = new(path.with_name("new.sqlite"))
+    plan = new_file.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
+    questions = [b"%d" % n for n in range(RECENT + 50)]
+    new_file.answer(plan, questions, CountingRelease())
+    answers = new_file.recorded(plan, questions)
+    with new_file._reading() as store:
+        rows = list(store.rows())
+    old = sqlite3.connect(path, isolation_level=None)
+    old.execute("BEGIN")
+    migrate(old, STEPS[:version])
+    old.executemany("INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)", rows)
+    old.execute("COMMIT")
     old.close()
-    connection = sqlite3.connect(path, isolation_level=None)
-    for statement in (
-        "DROP TRIGGER ledger_keys",
-        "DROP TABLE ledger_key",
-        "DROP TABLE ledger_recent_key",
-        STEPS[0][1],
-    ):
-        connection.execute(statement)
-    connection.execute("PRAGMA user_version = 1")
-    connection.close()
-    ledger = SqliteLedger(path)
-    assert ledger.recorded(PlanId(1), [b"1", b"2"]) == answers
+
+    ledger = SqliteLedger(path, allow_insecure=True)
+    assert ledger.recorded(plan, questions) == answers
     ledger.verify()
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
-    assert connection.execute("SELECT count(*) FROM ledger_key").fetchone() == (7,)
+    assert _listed(connection) == [RECENT + 1, RECENT + 1]
     connection.close()
+    more = [b"more %d" % n for n in range(RECENT - 60)]  # the next ones are listed in their turn
+    ledger.answer(plan, more, CountingRelease())
+    ledger.verify()
 
 
-def test_keys_move_to_the_long_list_and_are_found_on_both(path: Path) -> None:
+def _listed(connection: sqlite3.Connection) -> list[int]:
+    return [
+        connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
+        for name in ("ledger_key", "ledger_owned")
+    ]
+
+
+def test_rows_come_onto_the_lists_by_the_thousand_and_are_found_there_and_before(
+    path: Path,
+) -> None:
     ledger = new(path)
     plan = ledger.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
     ledger.answer(plan, [b"%d" % n for n in range(RECENT + 50)], CountingRelease())
@@ -219,16 +233,72 @@ def test_keys_move_to_the_long_list_and_are_found_on_both(path: Path) -> None:
     assert release.draws == []
     ledger.verify()
     connection = sqlite3.connect(path)
-    counts = [
-        connection.execute(f"SELECT count(*) FROM {keys}").fetchone()[0]
-        for keys in ("ledger_key", "ledger_recent_key")
-    ]
-    assert counts == [RECENT + 1, 51]
-    connection.execute("DELETE FROM ledger_recent_key WHERE seq = 1030")
+    assert _listed(connection) == [RECENT + 1, RECENT + 1]
+    connection.close()
+
+
+@pytest.mark.parametrize("name", ["ledger_key", "ledger_owned"])
+def test_a_row_that_is_not_on_a_list_is_found_out(path: Path, name: str) -> None:
+    ledger = new(path)
+    plan = ledger.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
+    ledger.answer(plan, [b"%d" % n for n in range(RECENT + 50)], CountingRelease())
+    connection = sqlite3.connect(path)
+    connection.execute(f"DELETE FROM {name} WHERE seq = 1000")
     connection.commit()
     connection.close()
     with pytest.raises(LedgerCorrupt, match="lists of keys"):
         ledger.verify()
+
+
+# ---- what a process remembers of the newest rows -----------------------------------------------
+
+
+def test_rows_that_others_add_are_found(path: Path) -> None:
+    ours, theirs = new(path), new(path)
+    plan = ours.open_plan(plan_of(0.5, answers=3 * RECENT), "a")
+    asked = 0
+    for size in (1, 3, RECENT - 5, 2, RECENT + 7, 1):
+        questions = [b"%d" % n for n in range(asked, asked + size)]
+        given = theirs.answer(plan, questions, CountingRelease())
+        release = CountingRelease()
+        again = ours.answer(plan, questions, release)
+        assert [a.values for a in again] == [a.values for a in given]
+        assert release.draws == []
+        asked += size
+        ours, theirs = theirs, ours
+    ours.verify()
+
+
+def test_rows_that_were_taken_back_are_forgotten(path: Path) -> None:
+    ledger = filled(path)
+
+    def stop() -> None:
+        raise RuntimeError
+
+    with failpoints.at("before-commit", stop), pytest.raises(RuntimeError):
+        ledger.answer(PlanId(1), [b"lost"], CountingRelease())
+    release = CountingRelease()
+    ledger.answer(PlanId(1), [b"other"], CountingRelease())
+    ledger.answer(PlanId(1), [b"lost"], release)
+    assert release.draws == [[0]]
+    ledger.verify()
+
+
+def test_the_last_row_of_an_owner_is_found_on_the_list_and_beyond(path: Path) -> None:
+    ledger = new(path)
+    quiet = ledger.open_plan(plan_of(0.2), "quiet")
+    busy = ledger.open_plan(plan_of(0.3, answers=2 * RECENT), "busy")
+    ledger.answer(quiet, [b"one"], CountingRelease())
+    for n in range(3):
+        questions = [b"%d" % k for k in range(500 * n, 500 * (n + 1))]
+        ledger.answer(busy, questions, CountingRelease())
+        with ledger._reading() as store:
+            last = store.last(Kind.ANSWER, quiet)
+            assert last is not None and last.key == key_hash(b"one")
+            assert len(list(store.owned(Kind.ANSWER, busy))) == 500 * (n + 1)
+            newest = store.last(Kind.ANSWER, busy)
+            assert newest is not None and newest.seq == 3 + 500 * (n + 1)
+        assert sum(ledger.usage(quiet).values()) == 1
 
 
 def test_keys_that_agree_in_half_are_told_apart(path: Path) -> None:
@@ -301,7 +371,7 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
         forged.append(link(before, Kind(row.kind), row.body, row.owner))
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
-    for table in ("ledger_row", "ledger_key", "ledger_recent_key"):
+    for table in ("ledger_row", "ledger_key", "ledger_owned"):
         other.execute(f"DELETE FROM {table}")
     other.executemany(
         "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)",

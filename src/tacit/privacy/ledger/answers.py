@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import struct
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from tacit.errors import LedgerError
 from tacit.privacy.answer import Answer
@@ -20,8 +21,7 @@ from tacit.privacy.ledger.chain import HASH_SIZE
 from tacit.privacy.plan import Plan
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(NamedTuple):
     """How many answers a plan has given; every one of them is public."""
 
     answered: int = 0
@@ -37,8 +37,7 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """State of a plan: how often each of its events has happened, and its tally."""
 
     used: Mapping[Event, int]
@@ -65,6 +64,10 @@ class Entry:
     usage: Usage
 
 
+_TALLY = struct.Struct(">3Q").pack
+_Last = tuple[Answer | None, Mapping[Event, int] | None, bytes, bytes]
+
+
 class AnswerCodec:
     """Writes and reads the answers of one plan; every body has the same size.
 
@@ -79,8 +82,10 @@ class AnswerCodec:
         self._events = [event for event, _ in plan.events]
         n = len(self._events)
         self._layout = struct.Struct(f">{HASH_SIZE}sBB{n}I{n}Q3Q{plan.width}q")
-        self._free, self._no_values = [0] * n, (0,) * plan.width
-        self._checked: Answer | None = None  # the last one that was
+        self._start, self._end = struct.Struct(f">BB{n}I{n}Q"), struct.Struct(f">{plan.width}q")
+        self._no_values = (0,) * plan.width
+        # The last answer, what was used after it, and what its row had around the tally.
+        self._last: _Last = (None, None, b"", b"")
 
     @property
     def size(self) -> int:
@@ -88,7 +93,7 @@ class AnswerCodec:
         return self._layout.size
 
     def encode_all(
-        self, keys: Iterable[bytes], answers: Sequence[Answer], before: Usage
+        self, keys: Iterable[bytes], answers: Iterable[Answer], before: Usage
     ) -> tuple[list[bytes], Usage]:
         """Return the bodies of answers given one after the other, and the state after the last.
 
@@ -103,27 +108,40 @@ class AnswerCodec:
             ) from None
 
     def _written(
-        self, keys: Iterable[bytes], answers: Sequence[Answer], before: Usage
+        self, keys: Iterable[bytes], answers: Iterable[Answer], before: Usage
     ) -> tuple[list[bytes], Usage]:
-        used = [before.used[event] for event in self._events]
-        so_far = before.tally
-        answered, refused, insecure = so_far.answered, so_far.refused, so_far.insecure
-        bodies, checked = [], self._checked
+        used = before.used
+        answered, refused, insecure = before.tally
+        bodies, (last, used_then, start, end) = [], self._last
+        given, secure = last is not None and last.values is not None, last is None or last.secure
         for key, answer in zip(keys, answers, strict=False):
-            if answer is not checked:  # answers alike are often one object
-                self._check(answer)
-                checked = self._checked = answer
-            charges, values = self._free, answer.values
-            if answer.cost:
-                charges = [answer.cost.count(event) for event in self._events]
-                used = [times + more for times, more in zip(used, charges, strict=True)]
-            given = values is not None
-            answered, refused = answered + given, refused + (not given)
-            insecure += not answer.secure
-            numbers = (*charges, *used, answered, refused, insecure, *(values or self._no_values))
-            bodies.append(self._layout.pack(key, given, answer.secure, *numbers))
-        after = dict(zip(self._events, used, strict=True))
-        return bodies, Usage(after, Tally(answered, refused, insecure))
+            # Free answers alike are often one object, and their rows differ in key and tally only.
+            if answer is not last or used is not used_then or answer.cost:
+                used, start, end = self._around_tally(answer, used)
+                last, used_then = answer, used
+                given, secure = answer.values is not None, answer.secure
+            if given:
+                answered += 1
+            else:
+                refused += 1
+            if not secure:
+                insecure += 1
+            bodies.append(key + start + _TALLY(answered, refused, insecure) + end)
+        self._last = last, used_then, start, end
+        return bodies, Usage(used, Tally(answered, refused, insecure))
+
+    def _around_tally(
+        self, answer: Answer, used: Mapping[Event, int]
+    ) -> tuple[Mapping[Event, int], bytes, bytes]:
+        """Return what is used after an answer, and what its row has before and after the tally."""
+        self._check(answer)
+        charges = [answer.cost.count(event) for event in self._events]
+        if answer.cost:
+            used = {e: used[e] + more for e, more in zip(self._events, charges, strict=True)}
+        given = answer.values is not None
+        totals = [used[event] for event in self._events]
+        start = self._start.pack(given, answer.secure, *charges, *totals)
+        return used, start, self._end.pack(*(answer.values or self._no_values))
 
     def decode(self, body: bytes) -> Entry:
         """Read back what ``encode_all`` wrote; raises ``ValueError`` for anything else."""

@@ -53,9 +53,9 @@ class Row(NamedTuple):
 
     def follows(self, before: bytes) -> bool:
         """Return whether this row's hash is right after a row with the hash ``before``."""
-        return self.hash == _hash(
-            before, self.format_version, self.kind, self.seq, self.owner, self.body
-        )
+        fields = (self.format_version, self.kind, self.seq, self.owner, len(self.body))
+        head = _LINK.pack(_DOMAIN, before, *fields)
+        return self.hash == hashlib.sha256(head + self.body).digest()
 
     @property
     def key(self) -> bytes:
@@ -72,18 +72,16 @@ def link(before: Row | None, kind: Kind, body: bytes, owner: int = 0) -> Row:
 def link_all(before: Row | None, kind: Kind, bodies: Iterable[bytes], owner: int) -> list[Row]:
     """Return new rows, each right after the one before it, the first after ``before``."""
     seq, digest = (-1, NO_HASH) if before is None else (before.seq, before.hash)
-    number = int(kind)
+    number, version = int(kind), FORMAT_VERSION
+    pack, sha256 = _LINK.pack, hashlib.sha256
     rows: list[Row] = []
     for body in bodies:
         seq += 1
-        digest = _hash(digest, FORMAT_VERSION, number, seq, owner, body)
-        rows.append(Row(seq, FORMAT_VERSION, number, owner, body, digest))
+        digest = sha256(
+            pack(_DOMAIN, digest, version, number, seq, owner, len(body)) + body
+        ).digest()
+        rows.append(Row(seq, version, number, owner, body, digest))
     return rows
-
-
-def _hash(before: bytes, version: int, kind: int, seq: int, owner: int, body: bytes) -> bytes:
-    head = _LINK.pack(_DOMAIN, before, version, kind, seq, owner, len(body))
-    return hashlib.sha256(head + body).digest()
 
 
 def key_hash(key: bytes | str) -> bytes:

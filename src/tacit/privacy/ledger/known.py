@@ -9,8 +9,8 @@ recorded as row n + 1 or not at all (``docs/proofs/ledger.md``, claim 1).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from types import MappingProxyType
+from typing import NamedTuple, TypeVar
 
 from tacit.privacy.ledger.analysts import Account
 from tacit.privacy.ledger.answers import Usage
@@ -23,8 +23,7 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """The newest row, and accounts as they stand at it. Never changed: the next one replaces it.
 
     Parameters
@@ -35,8 +34,8 @@ class Known:
     """
 
     head: Row
-    usage: Mapping[int, Usage] = field(default_factory=dict)
-    accounts: Mapping[tuple[int, str], tuple[Row, Account]] = field(default_factory=dict)
+    usage: Mapping[int, Usage] = MappingProxyType({})
+    accounts: Mapping[tuple[int, str], tuple[Row, Account]] = MappingProxyType({})
 
     def with_usage(self, plan: int, usage: Usage) -> Known:
         """Return this with the state of one more plan."""

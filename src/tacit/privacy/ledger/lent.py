@@ -6,7 +6,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from typing import Generic, NoReturn, TypeVar
 
 from tacit.errors import LedgerUnavailable
 
@@ -48,22 +48,25 @@ class LentConnection(ABC, Generic[Connection]):
         """Return a context in which this thread has the connection."""
         return _Loan(self)
 
-    def _lend(self) -> tuple[Connection, threading.RLock]:
-        self._refuse_unsafe_fork()
+    def lend(self) -> tuple[Connection, threading.RLock]:
+        """Give this thread the connection, and the lock with which to ``take_back``."""
+        if self._pid != os.getpid() or self._forked_while_lent:
+            self._refuse_unsafe_fork()
         lock = self._lock
         lock.acquire()
         try:
-            if self._connection is not None and not self._lent and not self._still_good():
+            connection = self._connection
+            if connection is None or not (self._lent or self._still_good()):
                 self.close()
-            if self._connection is None:
-                self._connection = self._open()
+                connection = self._connection = self._open()
         except BaseException:
             lock.release()
             raise
         self._lent += 1
-        return self._connection, lock
+        return connection, lock
 
-    def _take_back(self, lock: threading.RLock) -> None:
+    def take_back(self, lock: threading.RLock) -> None:
+        """Let other threads have the connection."""
         self._lent -= 1
         lock.release()
 
@@ -81,12 +84,11 @@ class LentConnection(ABC, Generic[Connection]):
         if getattr(self, "_connection", None) is not None:
             self.close()
 
-    def _refuse_unsafe_fork(self) -> None:
-        if self._pid != os.getpid() or self._forked_while_lent:
-            raise LedgerUnavailable(
-                "This process was forked while the ledger was in use. Open the ledger again in "
-                "the new process."
-            )
+    def _refuse_unsafe_fork(self) -> NoReturn:
+        raise LedgerUnavailable(
+            "This process was forked while the ledger was in use. Open the ledger again in the new "
+            "process."
+        )
 
     # -- around a fork -------------------------------------------------------------------------
 
@@ -126,11 +128,11 @@ class _Loan(Generic[Connection]):
 
     def __enter__(self) -> Connection:
         # The lock is kept: the lender gets another one in a process that is forked meanwhile.
-        connection, self._lock = self._lender._lend()
+        connection, self._lock = self._lender.lend()
         return connection
 
     def __exit__(self, *_: object) -> None:
-        self._lender._take_back(self._lock)
+        self._lender.take_back(self._lock)
 
 
 def _before_fork() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from tacit.errors import (
     AllowanceExceeded,
@@ -22,6 +25,7 @@ from tacit.privacy.ledger.answers import Usage, free
 from tacit.privacy.ledger.book import OpenPlan
 from tacit.privacy.ledger.chain import Kind, Row, link, link_all
 from tacit.privacy.ledger.composition import within
+from tacit.privacy.ledger.failpoint import failpoint
 from tacit.privacy.ledger.known import Known
 from tacit.privacy.ledger.protocol import Release
 from tacit.privacy.ledger.store import Store, check_linked
@@ -58,18 +62,20 @@ class Request:
         ``known`` holds for the rows that the store shows; afterwards ``self.known`` does.
         """
         stored, new = _look_up(store, opened, self._keys)
-        desk = None if self._analyst is None else _Desk.of(store, known, opened, self._analyst)
-        unseen = {} if desk is None else desk.unseen(store, stored)
-        if desk is not None:
+        desk, unseen = None, stored
+        if self._analyst is not None:
+            desk = _Desk.of(store, known, opened, self._analyst)
+            unseen = desk.unseen(store, stored)
             desk.refuse_beyond_allowance(unseen)
         rows: list[Row] = []
         fresh: dict[bytes, Answer] = {}
         if new:
-            usage = known.usage.get(opened.seq) or opened.usage(store)
+            plan = opened.seq
+            usage = known.usage.get(plan) or opened.usage(store)
             fresh = self._draw(opened, usage, new, desk, unseen)
-            bodies, usage = opened.codec.encode_all(fresh, list(fresh.values()), usage)
-            rows = link_all(known.head, Kind.ANSWER, bodies, opened.seq)
-            known = known.with_usage(opened.seq, usage)
+            bodies, usage = opened.codec.encode_all(fresh, fresh.values(), usage)
+            rows = link_all(known.head, _ANSWER, bodies, plan)
+            known = known.with_usage(plan, usage)
         answers = _first_answered(self._keys, stored, fresh)
         if desk is not None:
             given = set(self._keys[: len(answers)])
@@ -78,11 +84,12 @@ class Request:
                 owner, account, more = desk.show(rows[-1] if rows else known.head, seen)
                 rows += more
                 known = known.with_account(opened.seq, owner, account)
-        fp.failpoint(fp.BEFORE_WRITE)
+        failpoint(fp.BEFORE_WRITE)
         if rows:
             store.append(rows)
-        fp.failpoint(fp.AFTER_WRITE)
-        self.known = known.at(rows[-1]) if rows else known
+            known = known.at(rows[-1])
+        failpoint(fp.AFTER_WRITE)
+        self.known = known
         return answers
 
     def _draw(
@@ -93,32 +100,44 @@ class Request:
         desk: _Desk | None,
         unseen: Mapping[bytes, Answer],
     ) -> dict[bytes, Answer]:
-        room = {event: most - usage.used[event] for event, most in opened.plan.events}
+        used = usage.used
+        room = {event: most - used[event] for event, most in opened.plan.events}
         admitted = room if desk is None else desk.room(room, unseen)
-        most = self._release.most(len(new), dict(admitted))
-        if not within(most, room):
-            raise BudgetExceeded(words.answers_refused(len(new), most, room))
-        if not within(most, admitted):
-            raise AllowanceExceeded(words.allowance_exceeded(self._name()))
-        fp.failpoint(fp.BEFORE_DRAW)
+        shown = MappingProxyType(admitted)
+        most = self._release.most(len(new), shown)
+        if most:
+            self._refuse_beyond(most, room, admitted, len(new))
+        failpoint(fp.BEFORE_DRAW)
         self._live = True
-        answers = self._release.draw(list(new.values()), dict(admitted))
-        fp.failpoint(fp.AFTER_DRAW)
+        answers = self._release.draw(list(new.values()), shown)
+        failpoint(fp.AFTER_DRAW)
         self._check_drawn(answers, len(new), most)
         drawn = dict(zip(new, answers, strict=False))
         self._drawn = tuple(drawn)
         return drawn
 
+    def _refuse_beyond(
+        self,
+        most: Mapping[Event, int],
+        room: Mapping[Event, int],
+        admitted: Mapping[Event, int],
+        questions: int,
+    ) -> None:
+        if not within(most, room):
+            raise BudgetExceeded(words.answers_refused(questions, most, room))
+        if not within(most, admitted):
+            raise AllowanceExceeded(words.allowance_exceeded(self._name()))
+
     def _check_drawn(
         self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
     ) -> None:
-        paid = [event for answer in answers for event in answer.cost]
+        paid = list(itertools.chain.from_iterable(map(_COST, answers)))
         if len(answers) > questions or (paid and not within(Counter(paid), most)):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
             )
-        if not self._allow_insecure and not all([answer.secure for answer in answers]):
+        if not self._allow_insecure and not all(map(_SECURE, answers)):
             raise LedgerError(words.INSECURE_REFUSED)
 
     def _name(self) -> str:
@@ -226,15 +245,22 @@ def _look_up(
     store: Store, opened: OpenPlan, keys: Sequence[bytes]
 ) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
     """Return the answers that are recorded, and the first position of every key that has none."""
-    found = store.keyed(Kind.ANSWER, opened.seq, set(keys))
-    if found:
-        check_linked(store, found.values())
+    found = store.keyed(_ANSWER, opened.seq, frozenset(keys))
+    if not found:
+        new = dict(zip(keys, range(len(keys)), strict=True))
+        if len(new) == len(keys):  # none is asked twice
+            return {}, new
+    check_linked(store, found.values())
     stored = {key: opened.decoded(row).answer for key, row in found.items()}
-    new: dict[bytes, int] = {}
+    new = {}
     for position, key in enumerate(keys):
         if key not in new and key not in stored:
             new[key] = position
     return stored, new
+
+
+_ANSWER = Kind.ANSWER
+_COST, _SECURE = operator.attrgetter("cost"), operator.attrgetter("secure")
 
 
 def _first_answered(
@@ -244,6 +270,8 @@ def _first_answered(
 
     What was drawn just now has its cost the first time it is given, everything else is free.
     """
+    if len(drawn) == len(keys):
+        return list(drawn.values())  # every one of them, in their order
     answers: list[Answer] = []
     given: set[bytes] = set()
     for key in keys:

@@ -44,6 +44,7 @@ from tacit.privacy.ledger.composition import (
     fits,
     remaining,
 )
+from tacit.privacy.ledger.failpoint import failpoint
 from tacit.privacy.ledger.known import Known
 from tacit.privacy.ledger.protocol import Head, PlanId, Release
 from tacit.privacy.ledger.request import Request, read_account
@@ -224,14 +225,14 @@ class RowLedger(ABC):
         on_behalf: Analyst | None = None,
     ) -> list[Answer]:
         """Answer questions under a plan; nothing leaves before the record of it is durable."""
-        keys = [_key(question) for question in questions]
+        keys = _keys(questions)
         request = Request(keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure)
         wanted = Wanted(plan_id, frozenset(keys), b"" if on_behalf is None else on_behalf.key)
         try:
             with self._writing(wanted) as store:
                 known, opened = self._known_now(store, wanted), self._book.plan(store, plan_id)
                 answers = request.carry_out(store, known, opened)
-                fp.failpoint(fp.BEFORE_COMMIT)
+                failpoint(fp.BEFORE_COMMIT)
         except CommitUnclear as error:
             request.abandon()
             answers = self._find_out(plan_id, request, error)
@@ -240,7 +241,7 @@ class RowLedger(ABC):
             raise
         else:
             self._known = request.known
-        fp.failpoint(fp.AFTER_COMMIT)
+        failpoint(fp.AFTER_COMMIT)
         return answers
 
     def _known_now(self, store: Store, wanted: Wanted) -> Known:
@@ -419,11 +420,11 @@ def _checked_key(key: object) -> bytes | str:
     return key
 
 
-def _key(question: bytes) -> bytes:
+def _keys(questions: Sequence[bytes]) -> list[bytes]:
     # Names that are bytes need no further look; each question of a batch comes by here.
-    if type(question) is bytes and question:
-        return hashlib.sha256(question).digest()
-    return key_hash(_checked_key(question))
+    if all(questions) and set(map(type, questions)) == {bytes}:
+        return [hashlib.sha256(question).digest() for question in questions]
+    return [key_hash(_checked_key(question)) for question in questions]
 
 
 def _as_head(row: Row) -> Head:

@@ -16,14 +16,17 @@ from tacit.privacy.ledger import words
 # "TACI" in the file's header tells a ledger from any other database.
 APPLICATION_ID = int.from_bytes(b"TACI")
 
-# Half of a key, under which rows are found. A list of whole keys is twice as large, and answers,
-# whose keys lie anywhere in it, would write that many more pages. Half still tells keys apart: they
-# are SHA-256 hashes, and should two ever agree in 16 bytes, the second is refused.
+# Half of a key, under which rows are found. A list of whole keys is twice as large, and rows, whose
+# keys lie anywhere in it, would write that many more pages. Keys that agree in half are told apart
+# by the rows themselves.
 ADDRESS_SIZE = 16
 ADDRESS = f"substr(body, 1, {ADDRESS_SIZE})"
 
-RECENT = 1024
-"""Rows whose keys are on a short list of their own before they go to the long one, together."""
+RECENT = 4096
+"""Rows come onto the lists so many at a time. Part of the schema: files rely on it."""
+
+LISTED = f"((SELECT max(seq) FROM ledger_row) / {RECENT} * {RECENT})"
+"""The newest row that is on the lists, as ``listed`` has it."""
 
 _KEY_LIST = """
     (
@@ -32,10 +35,22 @@ _KEY_LIST = """
     ) STRICT, WITHOUT ROWID
 """
 
-# Each step is a list of statements. The key of a row is the first 32 bytes of its body. Keys lie
-# anywhere among the others: a hundred answers would write a hundred pages of one long list. So new
-# ones are put, by the database itself, on a short list, and into the long one by the thousand.
-# What is found there is compared with the row, which is chained; the lists only say where it is.
+
+def _put_on_lists(which: str) -> tuple[str, str]:
+    return (
+        f"INSERT INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row "
+        f"WHERE {which} ORDER BY 1",
+        f"INSERT INTO ledger_owned SELECT kind, owner, seq FROM ledger_row WHERE {which}",
+    )
+
+
+# Each step is a list of statements. The key of a row is the first 32 bytes of its body.
+#
+# Since the third step rows are found by key and by owner on two lists, onto which they are put by
+# the thousand, in the transaction that adds the last of these. Keys lie anywhere among the others:
+# put there at once, each answer would write a page or two besides its own. Rows beyond the lists,
+# never more than a thousand, are looked through or remembered (``recent.py``). The lists only say
+# where a row is: what is found there is compared with the row, which is chained.
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -60,12 +75,43 @@ STEPS: tuple[tuple[str, ...], ...] = (
         CREATE TRIGGER ledger_keys AFTER INSERT ON ledger_row BEGIN
             INSERT INTO ledger_recent_key
             SELECT substr(NEW.body, 1, {ADDRESS_SIZE}), NEW.kind, NEW.owner, NEW.seq;
-            INSERT INTO ledger_key SELECT * FROM ledger_recent_key WHERE NEW.seq % {RECENT} = 0;
-            DELETE FROM ledger_recent_key WHERE NEW.seq % {RECENT} = 0;
+            INSERT INTO ledger_key SELECT * FROM ledger_recent_key WHERE NEW.seq % 1024 = 0;
+            DELETE FROM ledger_recent_key WHERE NEW.seq % 1024 = 0;
         END
         """,
     ),
+    (
+        "DROP TRIGGER ledger_keys",
+        "DROP TABLE ledger_recent_key",
+        "DROP INDEX ledger_owner",
+        "DROP TABLE ledger_key",
+        """
+        CREATE TABLE ledger_key (
+            address BLOB NOT NULL, kind INTEGER NOT NULL, owner INTEGER NOT NULL,
+            seq INTEGER NOT NULL, PRIMARY KEY (address, kind, owner, seq)
+        ) STRICT, WITHOUT ROWID
+        """,
+        """
+        CREATE TABLE ledger_owned (
+            kind INTEGER NOT NULL, owner INTEGER NOT NULL, seq INTEGER NOT NULL,
+            PRIMARY KEY (kind, owner, seq)
+        ) STRICT, WITHOUT ROWID
+        """,
+        *_put_on_lists(f"seq <= {LISTED}"),
+    ),
 )
+
+
+def listed(newest: int) -> int:
+    """Return the newest row that is on the lists, of a file whose newest row this is."""
+    return newest // RECENT * RECENT
+
+
+PUT_ON_LISTS = _put_on_lists("seq > ?1 AND seq <= ?2")
+"""Statements that put the rows after one (1) up to another (2) on the lists.
+
+Not a trigger: it would take longer than the rows do, even where it has nothing to do.
+"""
 
 
 def migrate(connection: sqlite3.Connection, steps: Sequence[Sequence[str]] = STEPS) -> None:

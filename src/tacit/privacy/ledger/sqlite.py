@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,19 @@ from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnav
 from tacit.privacy.budget import Budget
 from tacit.privacy.ledger.chain import Kind, Row
 from tacit.privacy.ledger.composition import Composition
+from tacit.privacy.ledger.recent import RecentRows
 from tacit.privacy.ledger.rows import RowLedger
-from tacit.privacy.ledger.schema import ADDRESS, ADDRESS_SIZE, migrate
+from tacit.privacy.ledger.schema import ADDRESS, ADDRESS_SIZE, LISTED, PUT_ON_LISTS, listed, migrate
 from tacit.privacy.ledger.sqlite_file import SqliteFile
-from tacit.privacy.ledger.store import CommitUnclear, Store, Wanted, alike, append_all
+from tacit.privacy.ledger.store import (
+    BODY,
+    HASH,
+    CommitUnclear,
+    Store,
+    Wanted,
+    alike,
+    append_all,
+)
 
 
 class SqliteLedger(RowLedger):
@@ -83,10 +92,10 @@ class SqliteLedger(RowLedger):
         return self._file.path
 
     def _reading(self) -> AbstractContextManager[_SqliteRows]:
-        return _transaction(self._file, "BEGIN DEFERRED", _end)
+        return _Transaction(self._file, "BEGIN DEFERRED", _end)
 
     def _writing(self, wanted: Wanted | None = None) -> AbstractContextManager[_SqliteRows]:
-        return _transaction(self._file, "BEGIN IMMEDIATE", self._commit, wanted)
+        return _Transaction(self._file, "BEGIN IMMEDIATE", self._commit, wanted)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -101,8 +110,10 @@ class SqliteLedger(RowLedger):
 
     def _verify_keys(self, store: Store) -> None:
         assert isinstance(store, _SqliteRows)
-        if not store.keys_agree():
-            raise LedgerCorrupt("The lists of keys do not agree with the rows: restore a copy.")
+        if not store.lists_agree():
+            raise LedgerCorrupt(
+                "The lists of keys and owners do not agree with the rows: restore a copy."
+            )
 
     def close(self) -> None:
         """Close the file; it is opened again when the ledger is next used."""
@@ -134,7 +145,7 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     file = SqliteFile(unfinished, timeout=30.0, may_create=True)
     try:
-        with _transaction(file, "BEGIN IMMEDIATE", _end) as store:
+        with _Transaction(file, "BEGIN IMMEDIATE", _end) as store:
             migrate(store.connection)
             append_all(store, rows)
         file.close()
@@ -151,36 +162,67 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
             unfinished.with_name(name).unlink(missing_ok=True)
 
 
-@contextmanager
-def _transaction(
-    file: SqliteFile,
-    begin: str,
-    commit: Callable[[sqlite3.Connection], None],
-    wanted: Wanted | None = None,
-) -> Iterator[_SqliteRows]:
-    # One context for all of it, since every answer goes through here and pays for each.
-    try:
-        with file.borrow() as connection:
+class _Transaction:
+    """A transaction on the connection to a file, and the rows seen through it.
+
+    Not a generator: every answer goes through here, and pays for each step.
+    """
+
+    __slots__ = ("_begin", "_commit", "_connection", "_file", "_lock", "_pid", "_wanted")
+
+    def __init__(
+        self,
+        file: SqliteFile,
+        begin: str,
+        commit: Callable[[sqlite3.Connection], None],
+        wanted: Wanted | None = None,
+    ) -> None:
+        self._file, self._begin, self._commit, self._wanted = file, begin, commit, wanted
+
+    def __enter__(self) -> _SqliteRows:
+        # The lock is kept: the file gets another one in a process that is forked meanwhile.
+        connection, self._lock = self._file.lend()
+        self._connection = connection
+        self._pid = os.getpid()
+        try:
             if connection.in_transaction:
                 raise LedgerError("A release must not use the ledger that records it.")
-            pid = os.getpid()
-            connection.execute(begin)
+            connection.execute(self._begin)
             try:
-                yield _SqliteRows(connection, wanted)
-                if os.getpid() != pid:
-                    raise LedgerUnavailable("A release must not fork and go on in the new process.")
-                commit(connection)
+                return _SqliteRows(connection, self._file.recent, self._wanted)
             except BaseException:
-                # In a process forked meanwhile the transaction belongs to the parent: hands off.
-                if os.getpid() == pid:
-                    _roll_back(connection)
+                _roll_back(connection)
                 raise
-    except sqlite3.Error as error:
-        raise file.explained(error) from error
-    except CommitUnclear:
-        # What the connection believes is unclear too: the next one reads the file.
-        file.close()
-        raise
+        except sqlite3.Error as error:
+            self._file.take_back(self._lock)
+            raise self._file.explained(error) from error
+        except BaseException:
+            self._file.take_back(self._lock)
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        raised = error
+        if error is None:
+            try:
+                if os.getpid() != self._pid:
+                    raise LedgerUnavailable("A release must not fork and go on in the new process.")
+                self._commit(self._connection)
+            except BaseException as failure:
+                raised = failure
+            else:
+                self._file.take_back(self._lock)
+                return
+        if os.getpid() == self._pid:
+            # In a process forked meanwhile the transaction belongs to the parent: hands off.
+            _roll_back(self._connection)
+        self._file.take_back(self._lock)
+        if isinstance(raised, CommitUnclear):
+            # What the connection believes is unclear too: the next one reads the file.
+            self._file.close()
+        if isinstance(raised, sqlite3.Error):
+            raise self._file.explained(raised) from raised
+        if raised is not error and raised is not None:
+            raise raised
 
 
 def _end(connection: sqlite3.Connection) -> None:
@@ -202,9 +244,21 @@ _SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
 _ALL = f"{_SELECT} ORDER BY seq"
 _HEAD = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row)"
 _AT = f"{_SELECT} WHERE seq = ?"
-_OWNED = f"{_SELECT} WHERE kind = ? AND owner = ? AND seq > ? ORDER BY seq"
-_LAST = f"{_SELECT} WHERE kind = ? AND owner = ? ORDER BY seq DESC LIMIT 1"
-_KEY_LISTS = ("ledger_recent_key", "ledger_key")
+# The plus sign keeps SQLite from asking an index: rows beyond the lists are few.
+_RECENT_OF = f"{_SELECT} WHERE seq > {LISTED} AND +kind = ?1 AND +owner = ?2"
+_LISTED_OF = (
+    f"SELECT {_OF_ROW} FROM ledger_owned AS o CROSS JOIN ledger_row AS r ON r.seq = o.seq "
+    "WHERE o.kind = ?1 AND o.owner = ?2"
+)
+_OWNED = (
+    f"{_LISTED_OF} AND o.seq > ?3 ORDER BY o.seq",
+    f"{_RECENT_OF} AND seq > ?3 ORDER BY seq",
+)
+_LAST = (
+    f"{_RECENT_OF} ORDER BY seq DESC LIMIT 1",
+    f"{_LISTED_OF} ORDER BY o.seq DESC LIMIT 1",
+)
+_KEYS_AFTER = "SELECT kind, owner, substr(body, 1, 32), seq FROM ledger_row WHERE seq > ?"
 _APPEND = f"INSERT INTO ledger_row ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?)"
 # Many rows of one kind and size in one statement, end to end: quicker than one by one, and other
 # threads are let in once, not after every row, when each would keep us waiting for its turn to end.
@@ -213,12 +267,17 @@ _APPEND_ALL = f"""
     INSERT INTO ledger_row ({_COLUMNS})
     SELECT ?2 + n, ?3, ?4, ?5, substr(?7, n * ?6 + 1, ?6), substr(?8, n * 32 + 1, 32) FROM place
 """
-_LISTED = " OR ".join(
-    f"EXISTS (SELECT 1 FROM {keys} AS k WHERE k.address = {ADDRESS} AND k.kind = r.kind "
-    "AND k.owner = r.owner AND k.seq = r.seq)"
-    for keys in _KEY_LISTS
-)
-_KEYS_AGREE = f"SELECT NOT EXISTS (SELECT 1 FROM ledger_row AS r WHERE NOT ({_LISTED}))"
+_LISTS_AGREE = f"""
+    SELECT NOT EXISTS (
+        SELECT 1 FROM ledger_row AS r WHERE r.seq <= {LISTED} AND NOT (
+            EXISTS (SELECT 1 FROM ledger_key AS k WHERE k.address = {ADDRESS} AND k.kind = r.kind
+                    AND k.owner = r.owner AND k.seq = r.seq)
+            AND EXISTS (SELECT 1 FROM ledger_owned AS o WHERE o.kind = r.kind
+                        AND o.owner = r.owner AND o.seq = r.seq)
+        )
+    )
+"""
+_ANSWER = int(Kind.ANSWER)
 _MANY = 4
 _AT_ONCE = 500
 """Keys in one statement."""
@@ -230,15 +289,17 @@ class _SqliteRows:
     What is ``wanted`` is fetched at once, with the newest row, if one statement can do it.
     """
 
-    def __init__(self, connection: sqlite3.Connection, wanted: Wanted | None = None) -> None:
-        self.connection = connection
-        self._execute = connection.execute
+    def __init__(
+        self, connection: sqlite3.Connection, recent: RecentRows, wanted: Wanted | None = None
+    ) -> None:
+        self.connection, self._execute = connection, connection.execute
+        self._recent, self._recent_holds = recent, False
         self._wanted: Wanted | None = None
         self._fetched: list[Row] = []
         if wanted is not None and len(wanted.keys) <= _AT_ONCE:
-            values = (int(Kind.ANSWER), wanted.plan, *_addresses(wanted.keys))
-            query = f"{_HEAD} UNION ALL {_keyed(len(wanted.keys))}"
-            self._fetched = [Row._make(row) for row in self._execute(query, values)]
+            query = _head_and_keyed(len(wanted.keys))
+            values = (_ANSWER, wanted.plan, *_addresses(wanted.keys))
+            self._fetched = [Row(*row) for row in self._execute(query, values)]
             self._wanted = wanted
 
     def head(self) -> Row | None:
@@ -254,37 +315,69 @@ class _SqliteRows:
         return map(Row._make, self._execute(_ALL))
 
     def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
-        return map(Row._make, self._execute(_OWNED, (int(kind), owner, after)))
+        for query in _OWNED:
+            yield from map(Row._make, self._execute(query, (int(kind), owner, after)))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
-        known = self._wanted
-        if known and (kind, owner) == (Kind.ANSWER, known.plan) and known.keys.issuperset(keys):
-            return {row.key: row for row in self._fetched[1:] if row.key in keys}
         found: dict[bytes, Row] = {}
-        names = list(keys)
-        for start in range(0, len(names), _AT_ONCE):
-            some = names[start : start + _AT_ONCE]
-            values = (int(kind), owner, *_addresses(some))
-            for row in map(Row._make, self._execute(_keyed(len(some)), values)):
-                if row.key in keys:  # not only the half that is on the list
-                    found[row.key] = row
+        wanted = self._wanted
+        if wanted and kind == _ANSWER and owner == wanted.plan and wanted.keys.issuperset(keys):
+            rows: Iterable[Row] = self._fetched[1:]
+        else:
+            rows = self._listed(kind, owner, list(keys))
+        for row in rows:
+            if row.key in keys:  # else the two agree in the half that is on the list
+                found[row.key] = row
+        recent = self._recent if self._recent_holds else self._recent_rows()
+        places = recent.places(kind, owner, keys)
+        if places:
+            found |= {row.key: row for row in self.at(places).values()}
         return found
 
+    def _listed(self, kind: Kind, owner: int, keys: Sequence[bytes]) -> Iterator[Row]:
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            values = (int(kind), owner, *_addresses(some))
+            yield from map(Row._make, self._execute(_keyed(len(some)), values))
+
+    def _recent_rows(self) -> RecentRows:
+        """Return what is remembered of the rows beyond the lists, once it holds."""
+        head, recent = self.head(), self._recent
+        if head is not None:
+            if head != recent.newest:
+                self._read_on(recent, head)
+            self._recent_holds = True
+        return recent
+
+    def _read_on(self, recent: RecentRows, head: Row) -> None:
+        if recent.newest and self._one(_AT, recent.newest.seq) != recent.newest:
+            recent.forget()
+        recent.read(self._execute(_KEYS_AFTER, (recent.last_known(head),)), head)
+
     def last(self, kind: Kind, owner: int) -> Row | None:
-        return self._one(_LAST, int(kind), owner)
+        recent, listed = _LAST
+        return self._one(recent, int(kind), owner) or self._one(listed, int(kind), owner)
 
     def append(self, rows: Sequence[Row]) -> None:
         self._wanted = None  # what was fetched is not the newest any more
+        if self._recent_holds:
+            self._recent.add(rows)
         if len(rows) == 1:
             self._execute(_APPEND, rows[0])
-            return
+        else:
+            self._append_many(rows)
+        first, last = rows[0].seq, rows[-1].seq
+        if listed(last) >= first:
+            for statement in PUT_ON_LISTS:
+                self._execute(statement, (listed(first - 1), listed(last)))
+
+    def _append_many(self, rows: Sequence[Row]) -> None:
         for (version, kind, owner, size), some in alike(rows):
             if len(some) < _MANY:
                 for row in some:
                     self._execute(_APPEND, row)
             else:
-                bodies = b"".join([row.body for row in some])
-                hashes = b"".join([row.hash for row in some])
+                bodies, hashes = b"".join(map(BODY, some)), b"".join(map(HASH, some))
                 form = (len(some), some[0].seq, version, kind, owner, size)
                 self._execute(_APPEND_ALL, (*form, bodies, hashes))
 
@@ -295,9 +388,9 @@ class _SqliteRows:
         found = self._execute("PRAGMA integrity_check(1)").fetchone()
         return bool(found == ("ok",))
 
-    def keys_agree(self) -> bool:
-        """Return whether every row is on one of the lists of keys."""
-        (found,) = self._execute(_KEYS_AGREE).fetchone()
+    def lists_agree(self) -> bool:
+        """Return whether every row that should be on the lists is there."""
+        (found,) = self._execute(_LISTS_AGREE).fetchone()
         return bool(found)
 
     def _one(self, query: str, *values: object) -> Row | None:
@@ -305,16 +398,20 @@ class _SqliteRows:
         return None if found is None else Row._make(found)
 
 
-def _addresses(keys: Iterable[bytes]) -> Iterator[bytes]:
-    return (key[:ADDRESS_SIZE] for key in keys)
+def _addresses(keys: Iterable[bytes]) -> list[bytes]:
+    return [key[:ADDRESS_SIZE] for key in keys]
 
 
 @lru_cache(maxsize=8)
 def _keyed(number: int) -> str:
     """Return the query for rows of a kind (1) and owner (2) with so many addresses (3 and on)."""
     among = ",".join(f"?{place}" for place in range(3, 3 + number))
-    return " UNION ALL ".join(
-        f"SELECT {_OF_ROW} FROM {keys} AS k CROSS JOIN ledger_row AS r ON r.seq = k.seq "
+    return (
+        f"SELECT {_OF_ROW} FROM ledger_key AS k CROSS JOIN ledger_row AS r ON r.seq = k.seq "
         f"WHERE k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among})"
-        for keys in _KEY_LISTS
     )
+
+
+@lru_cache(maxsize=8)
+def _head_and_keyed(number: int) -> str:
+    return f"{_HEAD} UNION ALL {_keyed(number)}"

@@ -9,16 +9,18 @@ from pathlib import Path
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.privacy.ledger.lent import LentConnection
+from tacit.privacy.ledger.recent import RecentRows
 
 
 class SqliteFile(LentConnection[sqlite3.Connection]):
-    """The connection to a file."""
+    """The connection to a file, and what is remembered of its newest rows."""
 
     def __init__(self, path: str | os.PathLike[str], *, timeout: float, may_create: bool) -> None:
         self.path = _checked_path(path)
         self._place = str(self.path)
         self._timeout = timeout
         self._file: tuple[int, int] | None = None
+        self.recent = RecentRows()
         if may_create:
             _create_private(self.path)
         elif not self.path.is_file():
@@ -38,7 +40,10 @@ class SqliteFile(LentConnection[sqlite3.Connection]):
         if self._file is None:
             # SQLite would make an empty one: a ledger with its whole budget back.
             raise LedgerUnavailable(f"The ledger {str(self.path)!r} is not there any more.")
-        return _connect(self.path, self._timeout)
+        try:
+            return _connect(self.path, self._timeout)
+        except sqlite3.Error as error:
+            raise self.explained(error) from error
 
     def _shut(self, connection: sqlite3.Connection) -> None:
         connection.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
@@ -67,11 +68,23 @@ def append_all(store: Store, rows: Iterable[Row]) -> None:
 
 def alike(rows: Sequence[Row]) -> list[tuple[tuple[int, int, int, int], list[Row]]]:
     """Return rows in runs of one form: format version, kind, owner and size of the body."""
-    return [(form, list(some)) for form, some in itertools.groupby(rows, _form)]
+    runs: list[tuple[tuple[int, int, int, int], list[Row]]] = []
+    for owner, found in itertools.groupby(rows, _OWNER):
+        run = list(found)
+        sizes = set(map(len, map(BODY, run)))
+        if len(sizes) == 1:  # as always, but for plans
+            runs.append(((*owner, sizes.pop()), run))
+            continue
+        by_size = itertools.groupby(run, lambda row: len(row.body))
+        runs += [((*owner, size), list(some)) for size, some in by_size]
+    return runs
 
 
-def _form(row: Row) -> tuple[int, int, int, int]:
-    return row.format_version, row.kind, row.owner, len(row.body)
+_OWNER = operator.itemgetter(1, 2, 3)
+"""Of a row: format version, kind and owner."""
+
+BODY, HASH = operator.itemgetter(4), operator.itemgetter(5)
+"""Of a row, too."""
 
 
 def check_linked(store: Store, rows: Iterable[Row]) -> None:
