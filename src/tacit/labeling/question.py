@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.errors import InvalidArgument
 
+_DOUBLE = np.dtype(np.float64)
+
 
 def question_key(point: ArrayLike) -> bytes:
     """Return the name of a public point: a hash of its numbers, or of its text.
@@ -49,10 +51,6 @@ def question_key(point: ArrayLike) -> bytes:
 
 def keys_of_numbers(points: NDArray[np.float64]) -> list[bytes]:
     """Return the name of every row of an array of numbers."""
-    if len(points) == 1 and points.ndim == 2:
-        key = _key_of_one(points.tolist()[0])
-        if key is not None:
-            return [key]
     # Adding zero makes minus zero plain; every not-a-number becomes the same one.
     plain = (points + 0.0).astype("<f8", order="C", copy=False)
     missing = np.isnan(plain)
@@ -90,8 +88,9 @@ def question_keys(points: Any) -> list[bytes]:
     >>> question_keys([[0.0, 1.0], [2.0, 3.0]]) == [question_key([0, 1]), question_key([2, 3])]
     True
     """
-    if type(points) is np.ndarray and points.dtype == np.float64:
-        return keys_of_numbers(points)
+    if type(points) is np.ndarray and points.dtype == _DOUBLE:
+        single = _key_of_one(points[0].tolist()) if points.ndim == 2 and len(points) == 1 else None
+        return keys_of_numbers(points) if single is None else [single]
     if hasattr(points, "iloc"):
         return [question_key(repr(row)) for row in points.itertuples(index=False, name=None)]
     if sp.issparse(points):

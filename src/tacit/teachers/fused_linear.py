@@ -82,8 +82,10 @@ class FusedLinear:
                 alone.append(place)
         self.alone = tuple(alone)
         self._bars = -self._bias
-        single = self._columns.each == 1 and not alone and self._weights.size <= SMALL_PRODUCT
-        self._by_column = self._weights.T if single else None
+        # Of a question for ``count_one``; none has no rows.
+        small = self._columns.each == 1 and not alone and self._weights.size <= SMALL_PRODUCT
+        self._single = (1, width) if small else (0, width)
+        self._by_column = self._weights.T
         self._chunk = _chunk(self._weights.size, self._columns.total)
 
     @staticmethod
@@ -119,8 +121,10 @@ class FusedLinear:
         As ``count`` does it, in as few steps as there can be: an oracle that is asked one question
         at a time waits for every one of them.
         """
+        if X.shape != self._single or X.dtype != _DOUBLE:
+            return None
         point = X[0]
-        if self._by_column is None or X.dtype != _DOUBLE or not math.isfinite(sum(point.tolist())):
+        if not math.isfinite(sum(point.tolist())):
             return None
         # Straight from BLAS: NumPy's product would have to be kept from telling of an overflow.
         votes = dgemv(1.0, self._by_column, point) > self._bars

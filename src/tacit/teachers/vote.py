@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.datasets.records import n_rows
 from tacit.errors import PrivateValueError
@@ -19,6 +20,8 @@ from tacit.teachers.learner import learner_name
 from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import RowForm, row_access
 from tacit.teachers.teacher import Teacher
+
+CountOne = Callable[[NDArray[Any]], tuple[int, int] | None]
 
 
 class TeacherEnsemble:
@@ -42,7 +45,15 @@ class TeacherEnsemble:
     record reaches one teacher, so it moves at most one vote per question.
     """
 
-    __slots__ = ("_form", "_fused", "_fused_ready", "_learner", "_teachers", "classes")
+    __slots__ = (
+        "_count_one",
+        "_form",
+        "_fused",
+        "_fused_ready",
+        "_learner",
+        "_teachers",
+        "classes",
+    )
 
     def __init__(self, teachers: Sequence[Teacher], *, learner: Any, form: RowForm) -> None:
         self._teachers = tuple(teachers)
@@ -50,6 +61,7 @@ class TeacherEnsemble:
         self.classes: ClassList = self._teachers[0].classes
         self._fused: Fused | None = None
         self._fused_ready = False
+        self._count_one: CountOne | None = None
 
     @property
     def n_teachers(self) -> int:
@@ -95,11 +107,11 @@ class TeacherEnsemble:
         that needs a way of its own gets it alone, so that no teacher's vote depends on another's
         records.
         """
-        table = X if self._form.is_plain(X) else self._conformed(X)
-        if type(self._fused) is FusedLinear and type(table) is np.ndarray and len(table) == 1:
-            two = self._fused.count_one(table)
+        if self._count_one is not None and type(X) is np.ndarray:
+            two = self._count_one(X)
             if two is not None:
                 return VoteCounts.of_two(*two)
+        table = X if self._form.is_plain(X) else self._conformed(X)
         counts = self._together(table)
         if counts is None:
             counts = count_one_by_one(self._teachers, table, len(self.classes))
@@ -127,6 +139,8 @@ class TeacherEnsemble:
         if not self._fused_ready:
             with Quiet():
                 self._fused = fuse(self._teachers, self._learner, self._form.width)
+            if isinstance(self._fused, FusedLinear) and self._form.columns is None:
+                self._count_one = self._fused.count_one
             self._fused_ready = True
         return self._fused
 

@@ -65,7 +65,8 @@ class Entry:
 
 
 _TALLY = struct.Struct(">3Q").pack
-_Last = tuple[Answer | None, Mapping[Event, int] | None, bytes, bytes]
+_NONE = Tally()
+_Last = tuple[Answer | None, Mapping[Event, int] | None, bytes, bytes, Tally]
 
 
 class AnswerCodec:
@@ -84,8 +85,9 @@ class AnswerCodec:
         self._layout = struct.Struct(f">{HASH_SIZE}sBB{n}I{n}Q3Q{plan.width}q")
         self._start, self._end = struct.Struct(f">BB{n}I{n}Q"), struct.Struct(f">{plan.width}q")
         self._no_values = (0,) * plan.width
-        # The last answer, what was used after it, and what its row had around the tally.
-        self._last: _Last = (None, None, b"", b"")
+        # The last answer, what was used after it, what its row had around the tally, and what it
+        # added to that.
+        self._last: _Last = (None, None, b"", b"", _NONE)
 
     @property
     def size(self) -> int:
@@ -112,22 +114,15 @@ class AnswerCodec:
     ) -> tuple[list[bytes], Usage]:
         used = before.used
         answered, refused, insecure = before.tally
-        bodies, (last, used_then, start, end) = [], self._last
-        given, secure = last is not None and last.values is not None, last is None or last.secure
+        bodies, (last, used_then, start, end, more) = [], self._last
         for key, answer in zip(keys, answers, strict=False):
             # Free answers alike are often one object, and their rows differ in key and tally only.
             if answer is not last or used is not used_then or answer.cost:
                 used, start, end = self._around_tally(answer, used)
-                last, used_then = answer, used
-                given, secure = answer.values is not None, answer.secure
-            if given:
-                answered += 1
-            else:
-                refused += 1
-            if not secure:
-                insecure += 1
+                last, used_then, more = answer, used, _NONE.plus(answer)
+            answered, refused, insecure = answered + more[0], refused + more[1], insecure + more[2]
             bodies.append(key + start + _TALLY(answered, refused, insecure) + end)
-        self._last = last, used_then, start, end
+        self._last = last, used_then, start, end, more
         return bodies, Usage(used, Tally(answered, refused, insecure))
 
     def _around_tally(

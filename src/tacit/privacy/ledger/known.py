@@ -8,7 +8,7 @@ recorded as row n + 1 or not at all (``docs/proofs/ledger.md``, claim 1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple, TypeVar
 
@@ -37,18 +37,15 @@ class Known(NamedTuple):
     usage: Mapping[int, Usage] = MappingProxyType({})
     accounts: Mapping[tuple[int, str], tuple[Row, Account]] = MappingProxyType({})
 
-    def with_usage(self, plan: int, usage: Usage) -> Known:
-        """Return this with the state of one more plan."""
-        return Known(self.head, _with(self.usage, plan, usage), self.accounts)
+    def after(self, rows: Sequence[Row], plan: int, usage: Usage) -> Known:
+        """Return what is known once these rows, if any, are added, and the state of their plan."""
+        head = rows[-1] if rows else self.head
+        return Known(head, _with(self.usage, plan, usage), self.accounts)
 
-    def with_account(self, plan: int, row: Row, account: Account) -> Known:
-        """Return this with one more analyst's account."""
+    def with_account(self, rows: Sequence[Row], plan: int, row: Row, account: Account) -> Known:
+        """Return what is known once these rows are added, and the account that they belong to."""
         known = _with(self.accounts, (plan, account.name), (row, account))
-        return Known(self.head, self.usage, known)
-
-    def at(self, head: Row) -> Known:
-        """Return what is known after our own rows up to ``head``, none of which is left out."""
-        return Known(head, self.usage, self.accounts)
+        return Known(rows[-1], self.usage, known)
 
 
 def _with(known: Mapping[Key, Value], key: Key, value: Value) -> Mapping[Key, Value]:

@@ -56,6 +56,10 @@ class RecentRows:
         if on_lists >= rows[0].seq:
             self._places = {}
             beyond = rows[on_lists + 1 - rows[0].seq :]
+        if len(beyond) == 1:
+            (row,) = beyond
+            self._of(row.kind, row.owner)[row.body[:HASH_SIZE]] = row.seq
+            return
         for (kind, owner), some in itertools.groupby(beyond, _OWNER):
             self._of(kind, owner).update([(row.body[:HASH_SIZE], row.seq) for row in some])
 

@@ -61,7 +61,8 @@ class Request:
 
         ``known`` holds for the rows that the store shows; afterwards ``self.known`` does.
         """
-        stored, new = _look_up(store, opened, self._keys)
+        plan, keys = opened.seq, self._keys
+        stored, new = _look_up(store, opened, keys)
         desk, unseen = None, stored
         if self._analyst is not None:
             desk = _Desk.of(store, known, opened, self._analyst)
@@ -70,24 +71,22 @@ class Request:
         rows: list[Row] = []
         fresh: dict[bytes, Answer] = {}
         if new:
-            plan = opened.seq
             usage = known.usage.get(plan) or opened.usage(store)
             fresh = self._draw(opened, usage, new, desk, unseen)
             bodies, usage = opened.codec.encode_all(fresh, fresh.values(), usage)
             rows = link_all(known.head, _ANSWER, bodies, plan)
-            known = known.with_usage(plan, usage)
-        answers = _first_answered(self._keys, stored, fresh)
+            known = known.after(rows, plan, usage)
+        answers = _first_answered(keys, stored, fresh)
         if desk is not None:
-            given = set(self._keys[: len(answers)])
+            given = set(keys[: len(answers)])
             seen = {key: answer for key, answer in (unseen | fresh).items() if key in given}
             if seen:
-                owner, account, more = desk.show(rows[-1] if rows else known.head, seen)
+                owner, account, more = desk.show(known.head, seen)
                 rows += more
-                known = known.with_account(opened.seq, owner, account)
+                known = known.with_account(more, plan, owner, account)
         failpoint(fp.BEFORE_WRITE)
         if rows:
             store.append(rows)
-            known = known.at(rows[-1])
         failpoint(fp.AFTER_WRITE)
         self.known = known
         return answers

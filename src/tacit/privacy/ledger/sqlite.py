@@ -99,7 +99,7 @@ class SqliteLedger(RowLedger):
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
-            _end(connection)
+            connection.execute("COMMIT")
         except sqlite3.Error as error:
             raise CommitUnclear from error
 
