@@ -284,6 +284,27 @@ def test_rows_that_were_taken_back_are_forgotten(path: Path) -> None:
     ledger.verify()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM ledger_row WHERE seq = 4",
+        "UPDATE ledger_row SET body = zeroblob(length(body)) WHERE seq = 4",
+    ],
+)
+def test_a_remembered_row_that_was_removed_or_edited_is_not_drawn_again(
+    path: Path, damage: str
+) -> None:
+    ledger = filled(path)
+    other = sqlite3.connect(path)
+    other.execute(damage)
+    other.commit()
+    other.close()
+    release = CountingRelease()
+    with pytest.raises(LedgerCorrupt, match="Row 4"):
+        ledger.answer(PlanId(1), [b"2"], release)
+    assert release.draws == []
+
+
 def test_the_last_row_of_an_owner_is_found_on_the_list_and_beyond(path: Path) -> None:
     ledger = new(path)
     quiet = ledger.open_plan(plan_of(0.2), "quiet")

@@ -331,8 +331,14 @@ class _SqliteRows:
         recent = self._recent if self._recent_holds else self._recent_rows()
         places = recent.places(kind, owner, keys)
         if places:
-            found |= {row.key: row for row in self.at(places).values()}
+            found |= {row.key: row for row in self._all_at(places)}
         return found
+
+    def _all_at(self, places: Collection[int]) -> Iterable[Row]:
+        rows = self.at(places)
+        for lost in set(places) - rows.keys():
+            raise LedgerCorrupt(f"Row {lost} is missing.", row=lost)
+        return rows.values()
 
     def _listed(self, kind: Kind, owner: int, keys: Sequence[bytes]) -> Iterator[Row]:
         for start in range(0, len(keys), _AT_ONCE):
