@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tacit.errors import (
@@ -414,6 +415,18 @@ def test_a_plan_whose_commit_is_unclear_is_charged_once(
 
 
 @pytest.mark.faults
+def test_a_connection_that_is_known_to_be_broken_is_replaced(
+    postgres_url: str, postgres_server: PostgresServer
+) -> None:
+    ledger = filled(postgres_url)
+    with ledger._reading(), pytest.raises(psycopg.Error):
+        postgres_server.cut_connections()
+        with ledger._server.borrow() as connection:
+            connection.execute("SELECT 1")
+    assert ledger._server._connection is not None and ledger._server._connection.closed
+    assert ledger.usage(1) == {EVENT: 5}  # type: ignore[arg-type]
+
+
 def test_a_cut_while_idle_goes_unnoticed_and_a_stopped_server_is_reported() -> None:
     with PostgresServer() as server:
         ledger = filled(server.url())

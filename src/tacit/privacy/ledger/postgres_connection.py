@@ -132,6 +132,10 @@ class PostgresConnection(LentConnection[Connection]):
         )
         return int(schema)
 
+    def _still_good(self) -> bool:
+        # One that is known to be broken stays so, and reading would fail on it for ever.
+        return self._connection is not None and not self._connection.closed
+
     def _shut(self, connection: Connection) -> None:
         try:
             connection.close()
