@@ -164,7 +164,7 @@ def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
 def test_a_newer_row_is_refused(path: Path) -> None:
     filled(path).close()
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("UPDATE ledger_row SET format_version = 3 WHERE seq = 6")
+    other.execute("UPDATE ledger_row SET row_format = 3 WHERE seq = 6")
     other.close()
     with pytest.raises(LedgerFormatError, match="format 3"):
         SqliteLedger(path).open_plan(plan_of(0.1), "b")
@@ -248,6 +248,37 @@ def test_a_row_that_is_not_on_a_list_is_found_out(path: Path, name: str) -> None
     connection.close()
     with pytest.raises(LedgerCorrupt, match="lists of keys"):
         ledger.verify()
+
+
+def test_older_code_cannot_add_rows_that_are_on_no_list(path: Path) -> None:
+    filled(path).close()
+    old = sqlite3.connect(path)
+    columns = "seq, format_version, kind, owner, body, hash"
+    for statement in (
+        f"SELECT {columns} FROM ledger_row",
+        f"INSERT INTO ledger_row ({columns}) VALUES (7, 2, 2, 1, x'00', x'00')",
+    ):
+        with pytest.raises(sqlite3.OperationalError, match="format_version"):
+            old.execute(statement)
+    old.close()
+
+
+@pytest.mark.parametrize("where", ["the commit", "the way back"])
+def test_an_interrupt_at_the_end_keeps_nobody_out(
+    path: Path, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ledger = filled(path)
+    with monkeypatch.context() as patch:
+        patch.setattr(ledger, "_commit", interrupted)
+        if where == "the way back":
+            patch.setattr("tacit.privacy.ledger.sqlite._roll_back", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            ledger.answer(PlanId(1), [b"new"], CountingRelease())
+    assert len(ledger.answer(PlanId(1), [b"new"], CountingRelease())) == 1
+    ledger.verify()
 
 
 # ---- what a process remembers of the newest rows -----------------------------------------------
@@ -346,7 +377,7 @@ TAMPERING = {
     "remove a row": ("DELETE FROM ledger_row WHERE seq = 3", 3),
     "remove the beginning": ("DELETE FROM ledger_row WHERE seq = 0", 0),
     "insert a row": (
-        "INSERT INTO ledger_row SELECT 7, format_version, kind, owner, randomblob(length(body)), "
+        "INSERT INTO ledger_row SELECT 7, row_format, kind, owner, randomblob(length(body)), "
         "hash FROM ledger_row WHERE seq = 6",
         7,
     ),

@@ -50,18 +50,19 @@ class RecentRows:
 
     def add(self, rows: Sequence[Row]) -> None:
         """Learn rows that are being added after the newest one; if they are not, it will show."""
-        self.newest = rows[-1]
-        on_lists = listed(self.newest.seq)
+        self.newest = None  # an interrupt leaves nothing half known
+        last = rows[-1]
+        on_lists = listed(last.seq)
         beyond = rows
         if on_lists >= rows[0].seq:
             self._places = {}
             beyond = rows[on_lists + 1 - rows[0].seq :]
         if len(beyond) == 1:
-            (row,) = beyond
-            self._of(row.kind, row.owner)[row.body[:HASH_SIZE]] = row.seq
-            return
-        for (kind, owner), some in itertools.groupby(beyond, _OWNER):
-            self._of(kind, owner).update([(row.body[:HASH_SIZE], row.seq) for row in some])
+            self._of(last.kind, last.owner)[last.body[:HASH_SIZE]] = last.seq
+        else:
+            for (kind, owner), some in itertools.groupby(beyond, _OWNER):
+                self._of(kind, owner).update([(row.body[:HASH_SIZE], row.seq) for row in some])
+        self.newest = last
 
     def _of(self, kind: int, owner: int) -> dict[bytes, int]:
         return self._places.setdefault((kind, owner), {})

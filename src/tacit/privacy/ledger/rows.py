@@ -422,7 +422,7 @@ def _checked_key(key: object) -> bytes | str:
 
 def _keys(questions: Sequence[bytes]) -> list[bytes]:
     # Names that are bytes need no further look; each question of a batch comes by here.
-    if all(questions) and set(map(type, questions)) == {bytes}:
+    if set(map(type, questions)) == {bytes} and all(questions):
         return [hashlib.sha256(question).digest() for question in questions]
     return [key_hash(_checked_key(question)) for question in questions]
 

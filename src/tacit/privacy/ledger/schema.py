@@ -49,8 +49,8 @@ def _put_on_lists(which: str) -> tuple[str, str]:
 # Since the third step rows are found by key and by owner on two lists, onto which they are put by
 # the thousand, in the transaction that adds the last of these. Keys lie anywhere among the others:
 # put there at once, each answer would write a page or two besides its own. Rows beyond the lists,
-# never more than a thousand, are looked through or remembered (``recent.py``). The lists only say
-# where a row is: what is found there is compared with the row, which is chained.
+# fewer than ``RECENT``, are looked through or remembered (``recent.py``). The lists only say where
+# a row is: what is found there is compared with the row, which is chained.
 STEPS: tuple[tuple[str, ...], ...] = (
     (
         """
@@ -81,6 +81,8 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     (
+        # A process that still runs older code would add rows to no list: its statements fail now.
+        "ALTER TABLE ledger_row RENAME COLUMN format_version TO row_format",
         "DROP TRIGGER ledger_keys",
         "DROP TABLE ledger_recent_key",
         "DROP INDEX ledger_owner",

@@ -182,9 +182,8 @@ class _Transaction:
     def __enter__(self) -> _SqliteRows:
         # The lock is kept: the file gets another one in a process that is forked meanwhile.
         connection, self._lock = self._file.lend()
-        self._connection = connection
-        self._pid = os.getpid()
         try:
+            self._connection, self._pid = connection, os.getpid()
             if connection.in_transaction:
                 raise LedgerError("A release must not use the ledger that records it.")
             connection.execute(self._begin)
@@ -193,36 +192,42 @@ class _Transaction:
             except BaseException:
                 _roll_back(connection)
                 raise
-        except sqlite3.Error as error:
+        except BaseException as error:
             self._file.take_back(self._lock)
-            raise self._file.explained(error) from error
-        except BaseException:
-            self._file.take_back(self._lock)
+            if isinstance(error, sqlite3.Error):
+                raise self._file.explained(error) from error
             raise
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         raised = error
-        if error is None:
-            try:
-                if os.getpid() != self._pid:
-                    raise LedgerUnavailable("A release must not fork and go on in the new process.")
-                self._commit(self._connection)
-            except BaseException as failure:
-                raised = failure
-            else:
-                self._file.take_back(self._lock)
-                return
-        if os.getpid() == self._pid:
-            # In a process forked meanwhile the transaction belongs to the parent: hands off.
-            _roll_back(self._connection)
-        self._file.take_back(self._lock)
+        try:
+            if error is None:
+                raised = self._failure()
+            if raised is not None and os.getpid() == self._pid:
+                # In a process forked meanwhile the transaction belongs to the parent: hands off.
+                _roll_back(self._connection)
+        except BaseException:
+            self._file.close()  # interrupted on the way back: closing takes back, too
+            raise
+        finally:
+            self._file.take_back(self._lock)
         if isinstance(raised, CommitUnclear):
             # What the connection believes is unclear too: the next one reads the file.
             self._file.close()
         if isinstance(raised, sqlite3.Error):
             raise self._file.explained(raised) from raised
-        if raised is not error and raised is not None:
+        if raised is not None and raised is not error:
             raise raised
+
+    def _failure(self) -> BaseException | None:
+        """Commit; return what went wrong."""
+        try:
+            if os.getpid() != self._pid:
+                raise LedgerUnavailable("A release must not fork and go on in the new process.")
+            self._commit(self._connection)
+        except BaseException as failure:
+            return failure
+        return None
 
 
 def _end(connection: sqlite3.Connection) -> None:
@@ -238,7 +243,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
         pass
 
 
-_COLUMNS = "seq, format_version, kind, owner, body, hash"
+_COLUMNS = "seq, row_format, kind, owner, body, hash"
 _OF_ROW = ", ".join(f"r.{column}" for column in _COLUMNS.split(", "))
 _SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
 _ALL = f"{_SELECT} ORDER BY seq"
@@ -248,7 +253,7 @@ _AT = f"{_SELECT} WHERE seq = ?"
 _RECENT_OF = f"{_SELECT} WHERE seq > {LISTED} AND +kind = ?1 AND +owner = ?2"
 _LISTED_OF = (
     f"SELECT {_OF_ROW} FROM ledger_owned AS o CROSS JOIN ledger_row AS r ON r.seq = o.seq "
-    "WHERE o.kind = ?1 AND o.owner = ?2"
+    "WHERE o.kind = ?1 AND o.owner = ?2 AND r.kind = ?1 AND r.owner = ?2"
 )
 _OWNED = (
     f"{_LISTED_OF} AND o.seq > ?3 ORDER BY o.seq",
@@ -414,7 +419,8 @@ def _keyed(number: int) -> str:
     among = ",".join(f"?{place}" for place in range(3, 3 + number))
     return (
         f"SELECT {_OF_ROW} FROM ledger_key AS k CROSS JOIN ledger_row AS r ON r.seq = k.seq "
-        f"WHERE k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among})"
+        f"WHERE k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among}) "
+        "AND r.kind = ?1 AND r.owner = ?2"
     )
 
 
