@@ -87,6 +87,7 @@ def assert_equal_ways(teachers: TeacherEnsemble, questions: Any) -> None:
     expected = count_one_by_one(teachers.private_teachers(), questions, len(teachers.classes))
     assert np.array_equal(together(teachers, questions), expected)
     assert np.array_equal(teachers.count(questions).private_array(), expected)
+    assert teachers.count(questions[:0]).n_questions == 0
     assert teachers._fused is not None and teachers._fused.alone == ()
 
 

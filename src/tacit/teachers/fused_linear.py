@@ -82,9 +82,8 @@ class FusedLinear:
                 alone.append(place)
         self.alone = tuple(alone)
         self._bars = -self._bias
-        # Of a question for ``count_one``; none has no rows.
         small = self._columns.each == 1 and not alone and self._weights.size <= SMALL_PRODUCT
-        self._single = (1, width) if small else (0, width)
+        self._single = (1, width) if small else None  # shape of a question for ``count_one``
         self._by_column = self._weights.T
         self._chunk = _chunk(self._weights.size, self._columns.total)
 
