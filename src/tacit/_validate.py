@@ -126,7 +126,7 @@ def one_of(options: Iterable[str], hint: str = "", **named: Any) -> str:
 
 def instance(kind: type[_E] | type[Any], hint: str = "", **named: Any) -> Any:
     """Return a value of the given type; the message names the type received, never the value."""
-    ((name, value),) = named.items()  # not by a call: every question passes here twice
+    name, value = _single(named)
     if not isinstance(value, kind):
         tail = f" {hint}" if hint else ""
         raise InvalidArgument(

@@ -237,7 +237,7 @@ class _Release:
         self._fits = False
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        run = self._labeler._run
+        run = self._labeler.run
         full = run.most_it_can_cost(questions)
         self._fits = within(full, room)
         if self._fits or isinstance(run, PaidPerAnswer):
@@ -249,7 +249,7 @@ class _Release:
         return {event: min(times, room.get(event, 0)) for event, times in full.items()}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        run, votes = self._labeler._run, self._votes
+        run, votes = self._labeler.run, self._votes
         if votes is None:
             return []
         if len(new) < votes.n_questions:  # else all of them, in their order

@@ -82,8 +82,9 @@ class AnswerCodec:
         self.plan = plan
         self._events = [event for event, _ in plan.events]
         n = len(self._events)
-        self._layout = struct.Struct(f">{HASH_SIZE}sBB{n}I{n}Q3Q{plan.width}q")
-        self._start, self._end = struct.Struct(f">BB{n}I{n}Q"), struct.Struct(f">{plan.width}q")
+        start, end = f"BB{n}I{n}Q", f"{plan.width}q"
+        self._layout = struct.Struct(f">{HASH_SIZE}s{start}3Q{end}")
+        self._start, self._end = struct.Struct(f">{start}"), struct.Struct(f">{end}")
         self._no_values = (0,) * plan.width
         # The last answer, what was used after it, what its row had around the tally, and what it
         # added to that.

@@ -53,9 +53,9 @@ class Row(NamedTuple):
 
     def follows(self, before: bytes) -> bool:
         """Return whether this row's hash is right after a row with the hash ``before``."""
-        fields = (self.format_version, self.kind, self.seq, self.owner, len(self.body))
-        head = _LINK.pack(_DOMAIN, before, *fields)
-        return self.hash == hashlib.sha256(head + self.body).digest()
+        return self.hash == _hash(
+            before, self.format_version, self.kind, self.seq, self.owner, self.body
+        )
 
     @property
     def key(self) -> bytes:
@@ -73,15 +73,17 @@ def link_all(before: Row | None, kind: Kind, bodies: Iterable[bytes], owner: int
     """Return new rows, each right after the one before it, the first after ``before``."""
     seq, digest = (-1, NO_HASH) if before is None else (before.seq, before.hash)
     number, version = int(kind), FORMAT_VERSION
-    pack, sha256 = _LINK.pack, hashlib.sha256
     rows: list[Row] = []
     for body in bodies:
         seq += 1
-        digest = sha256(
-            pack(_DOMAIN, digest, version, number, seq, owner, len(body)) + body
-        ).digest()
+        digest = _hash(digest, version, number, seq, owner, body)
         rows.append(Row(seq, version, number, owner, body, digest))
     return rows
+
+
+def _hash(before: bytes, version: int, kind: int, seq: int, owner: int, body: bytes) -> bytes:
+    head = _LINK.pack(_DOMAIN, before, version, kind, seq, owner, len(body))
+    return hashlib.sha256(head + body).digest()
 
 
 def key_hash(key: bytes | str) -> bytes:

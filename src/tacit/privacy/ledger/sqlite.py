@@ -99,7 +99,7 @@ class SqliteLedger(RowLedger):
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
-            connection.execute("COMMIT")
+            _end(connection)
         except sqlite3.Error as error:
             raise CommitUnclear from error
 
@@ -249,8 +249,7 @@ _SELECT = f"SELECT {_COLUMNS} FROM ledger_row"
 _ALL = f"{_SELECT} ORDER BY seq"
 _HEAD = f"{_SELECT} WHERE seq = (SELECT max(seq) FROM ledger_row)"
 _AT = f"{_SELECT} WHERE seq = ?"
-# The plus sign keeps SQLite from asking an index: rows beyond the lists are few.
-_RECENT_OF = f"{_SELECT} WHERE seq > {LISTED} AND +kind = ?1 AND +owner = ?2"
+_RECENT_OF = f"{_SELECT} WHERE seq > {LISTED} AND kind = ?1 AND owner = ?2"
 _LISTED_OF = (
     f"SELECT {_OF_ROW} FROM ledger_owned AS o CROSS JOIN ledger_row AS r ON r.seq = o.seq "
     "WHERE o.kind = ?1 AND o.owner = ?2 AND r.kind = ?1 AND r.owner = ?2"
@@ -304,7 +303,7 @@ class _SqliteRows:
         if wanted is not None and len(wanted.keys) <= _AT_ONCE:
             query = _head_and_keyed(len(wanted.keys))
             values = (_ANSWER, wanted.plan, *_addresses(wanted.keys))
-            self._fetched = [Row(*row) for row in self._execute(query, values)]
+            self._fetched = [Row._make(row) for row in self._execute(query, values)]
             self._wanted = wanted
 
     def head(self) -> Row | None:
@@ -366,8 +365,8 @@ class _SqliteRows:
         recent.read(self._execute(_KEYS_AFTER, (recent.last_known(head),)), head)
 
     def last(self, kind: Kind, owner: int) -> Row | None:
-        recent, listed = _LAST
-        return self._one(recent, int(kind), owner) or self._one(listed, int(kind), owner)
+        found = (self._one(query, int(kind), owner) for query in _LAST)
+        return next(filter(None, found), None)
 
     def append(self, rows: Sequence[Row]) -> None:
         self._wanted = None  # what was fetched is not the newest any more
