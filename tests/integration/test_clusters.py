@@ -17,12 +17,18 @@ import pytest
 
 from tacit.errors import WorkersFailed
 from tacit.shards import ShardFolder, write_shards
+from tacit.teachers.backend import Backend
 from tacit.teachers.labels import DEFAULT
 from tacit.teachers.learner import shard_seed
 from tacit.teachers.on_shards import count_on_shards, train_on_shards
 from tacit.teachers.retrying import retrying
 
-pytestmark = [pytest.mark.faults, pytest.mark.needs("pandas")]
+pytestmark = [
+    pytest.mark.faults,
+    pytest.mark.needs("pandas"),
+    # Loky's thread may fail (KeyError) when joblib throws work away that it has just sent out.
+    pytest.mark.filterwarnings("ignore:Exception in thread ExecutorManagerThread"),
+]
 
 N_SHARDS = 12
 SEED = 3
@@ -262,6 +268,24 @@ def test_workers_of_other_versions_are_refused(
     told = rf"numpy {np.__version__} \(here 0\.1\)"
     with loky(), pytest.raises(WorkersFailed, match=told):
         counted(parts.Recording(), shards, questions)
+
+
+def test_work_under_way_is_waited_for_when_versions_differ(
+    loky: Open, shards: Any, questions: Any, parts: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Joblib prints the traceback of a thread now and then where work is thrown away."""
+    monkeypatch.setattr("tacit.teachers.tasks.versions_behind", lambda learner: {"numpy": "0.1"})
+    ended: list[Any] = []
+
+    def watched(backend: Any, calls: Any, *, patience: float | None = None) -> Any:
+        yield from results(backend, calls, patience=patience)
+        ended.append(next(calls, None))
+
+    results = Backend.results
+    monkeypatch.setattr(Backend, "results", watched)
+    with loky(), pytest.raises(WorkersFailed):
+        counted(parts.Recording(), shards, questions)
+    assert ended == [None]
 
 
 def test_a_learner_that_cannot_be_sent_is_an_error_that_says_so(

@@ -181,17 +181,26 @@ class Carrier(Generic[_T]):
         if group.alone:
             patience = self._how.patience * 2 ** self._tries[group.numbers[0]]
 
+        other: dict[str, tuple[str, str]] = {}
+
         def calls() -> Iterator[Any]:
             for start in range(0, len(group.numbers), group.per_task):
+                if other:
+                    return
                 some = group.numbers[start : start + group.per_task]
                 group.sent.update(some)
                 yield joblib.delayed(_work)(self._task, some, self._shards.batch(some), config)
 
         with closing(self._backend.results(calls(), patience=patience)) as results:
             for found in results:
-                if not isinstance(found, _Done):
-                    refuse_differing(found)
-                yield found
+                if isinstance(found, _Done):
+                    yield found
+                else:
+                    # What is under way is waited for: joblib's own workers may print the traceback
+                    # of a thread (a KeyError in loky) where results are thrown away.
+                    other.update(found)
+        if other:
+            refuse_differing(other)
 
     def _again(
         self, group: _Group, away: list[int], unsent: list[int], *, timed_out: bool
