@@ -3,10 +3,12 @@
 Questions: what do votes, noise and bookkeeping cost over a bare durable commit? What does an answer
 cost over an HTTP request that does nothing? Does memory grow? Rates depend on the disk and on who
 else uses the machine; look at the ratios, which are medians over short alternating blocks of one
-run. Points are made before the clock starts. Each block is timed by the processor too: ``cpu_us``
-is what this process itself works on a bare commit, a single answer and an answer in a batch,
-whatever it waits for. ``load_average`` says how busy the machine was: above its number of cores,
-somebody else was measured as well.
+run. ``whole_run`` has the ratios of the run as a whole, with what happens in few blocks. Points are
+made before the clock starts. Each block is timed by the processor too: ``cpu_us`` is what this
+process itself works on a bare commit, a single answer and an answer in a batch, whatever it waits
+for. ``callers_over_bare`` has single answers to several threads that ask at the same time.
+``load_average`` says how busy the machine was: above its number of cores, somebody else was
+measured as well.
 
 A bare commit adds one row, of the size of an answer's, to a table that has a primary key and no
 other index, with the settings of the ledger; nothing is read. The request that does nothing is
@@ -32,6 +34,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,6 +52,9 @@ BLOCKS = 15
 HTTP_BLOCKS = 5
 SINGLE = 150
 BATCH = 100
+CALLERS = (2, 4, 8)
+"""Threads that ask at the same time."""
+
 CLIENTS = 32
 REQUESTS = 1600
 
@@ -121,13 +127,9 @@ def bare_postgres(url: str) -> Callable[[None], int]:
 def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, Any]:
     points = clear_points()
 
-    waits: list[float] = []
-
     def single(questions: list[np.ndarray]) -> int:
         for point in questions:
-            start = time.perf_counter()
             oracle.ask(point)
-            waits.append(time.perf_counter() - start)
         return SINGLE
 
     def batches(questions: list[np.ndarray]) -> int:
@@ -135,16 +137,29 @@ def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, 
             oracle.ask(batch)
         return 10 * BATCH
 
+    def at_once(callers: int) -> Callable[[list[np.ndarray]], int]:
+        def work(questions: list[np.ndarray]) -> int:
+            each = [questions[start::callers] for start in range(callers)]
+            with ThreadPoolExecutor(callers) as threads:
+                list(threads.map(single, each))
+            return len(questions)
+
+        return work
+
     kinds = {
         "bare": (lambda: None, bare),
         "single": (lambda: tables(points, 1, SINGLE), single),
         "batch": (lambda: tables(points, BATCH, 10), batches),
+    } | {
+        f"{callers} callers": (lambda: tables(points, 1, 3 * SINGLE), at_once(callers))
+        for callers in CALLERS
     }
     for prepare, work in kinds.values():  # warm
         work(prepare())
-    waits.clear()
     runs = [{name: seconds(*kind) for name, kind in kinds.items()} for _ in range(BLOCKS)]
     rates = [{name: 1 / found[0] for name, found in run.items()} for run in runs]
+    # Blocks are of one size each: the whole run, also what happens in few of them.
+    whole = {name: 1 / statistics.fmean(run[name][0] for run in runs) for name in kinds}
     return {
         "per_second": {name: round(statistics.median(r[name] for r in rates)) for name in kinds},
         "cpu_us": {
@@ -152,8 +167,22 @@ def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, 
         },
         "single_over_bare": _median(rates, "single", "bare"),
         "batch_over_single": _median(rates, "batch", "single"),
-        "single_ms": percentiles(waits),
+        "callers_over_bare": {
+            callers: _median(rates, f"{callers} callers", "bare") for callers in CALLERS
+        },
+        "whole_run": {
+            "per_second": {name: round(rate) for name, rate in whole.items()},
+            "single_over_bare": round(whole["single"] / whole["bare"], 3),
+            "batch_over_single": round(whole["batch"] / whole["single"], 3),
+        },
+        "single_ms": percentiles([_waited(oracle, one) for one in tables(points, 1, 10 * SINGLE)]),
     }
+
+
+def _waited(oracle: PrivateOracle, question: np.ndarray) -> float:
+    start = time.perf_counter()
+    oracle.ask(question)
+    return time.perf_counter() - start
 
 
 def percentiles(waits: list[float]) -> dict[str, float]:

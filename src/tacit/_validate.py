@@ -126,13 +126,13 @@ def one_of(options: Iterable[str], hint: str = "", **named: Any) -> str:
 
 def instance(kind: type[_E] | type[Any], hint: str = "", **named: Any) -> Any:
     """Return a value of the given type; the message names the type received, never the value."""
-    name, value = _single(named)
-    if not isinstance(value, kind):
-        tail = f" {hint}" if hint else ""
-        raise InvalidArgument(
-            f"`{name}` must be a {kind.__name__}, got a {type(value).__name__}.{tail}"
-        )
-    return value
+    ((name, value),) = named.items()
+    if isinstance(value, kind):
+        return value
+    tail = f" {hint}" if hint else ""
+    raise InvalidArgument(
+        f"`{name}` must be a {kind.__name__}, got a {type(value).__name__}.{tail}"
+    )
 
 
 def _listed(options: Iterable[str]) -> str:

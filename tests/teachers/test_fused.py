@@ -113,6 +113,19 @@ def test_linear_teachers_read_sparse_questions(learner: Any) -> None:
         assert_equal_ways(teachers, questions)
 
 
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("learner", LINEAR.values(), ids=LINEAR)
+def test_a_single_question_that_is_no_number_is_not_multiplied(learner: Any, odd: float) -> None:
+    """Also where a teacher has no weight for the cell, or none at all."""
+    teachers = ensemble(learner, LABELS["two numbers"])
+    teachers.count(table(1, 9))  # from here on single questions have a way of their own
+    assert isinstance(teachers._fused, fused_linear.FusedLinear)
+    for column in range(WIDTH):
+        question = table(1, 9)
+        question[0, column] = odd
+        assert teachers._fused.count_one(question) is None
+
+
 @labels
 def test_many_questions_go_in_chunks(labels: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fused_linear, "CHUNK_SCORES", 100)

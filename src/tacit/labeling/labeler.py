@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from tacit import _validate
 from tacit.errors import InvalidArgument, LedgerError
+from tacit.labeling.line import Asked, Line
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
@@ -89,7 +89,7 @@ class Labeler(Uncopyable):
             raise LedgerError(INSECURE_REFUSED)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
-        self._lock = threading.Lock()
+        self._line = Line()
         self._given: set[bytes] = set()  # names of questions answered here, lately
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
         self._plan = ledger.plan(self._plan_id)
@@ -119,6 +119,9 @@ class Labeler(Uncopyable):
     ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost.
 
+        Safe to call from several threads: whoever asks while others are being answered shares the
+        next transaction, and its commit, with all that wait.
+
         Parameters
         ----------
         counts : VoteCounts, or a function from positions to VoteCounts
@@ -145,35 +148,29 @@ class Labeler(Uncopyable):
             When the answers could not be recorded; none was released.
         """
         questions = list(questions)
-        known = {} if self._seems_new(questions) else self._recorded(questions)
+        known: Mapping[bytes, Answer] = {}
+        if len(questions) > _FEW or not self._given.isdisjoint(questions):
+            # Else they seem new, and so few are not worth looking up first. One that was answered
+            # elsewhere, or long ago, gets its recorded answer all the same: its votes are counted
+            # in vain, that is all.
+            known = self._ledger.recorded(self._plan_id, questions)
         missing = _first_positions(questions, known)
         votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
             return [replace(known[question], cost=()) for question in questions]
-        with self._lock:
-            if os.getpid() != self._pid:
-                # Two processes must not share a live threshold: the child starts its own.
-                self._renew()
-            release = _Release(self, votes, missing)
-            answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
-            self._remember(questions[: len(answers)])
-            return answers
+        return self._line.ask(Asked(questions, votes, missing, on_behalf), self._answer)
 
-    def _recorded(self, questions: Sequence[bytes]) -> Mapping[bytes, Answer]:
-        return self._ledger.recorded(self._plan_id, questions)
-
-    def _seems_new(self, questions: Sequence[bytes]) -> bool:
-        """Return whether a few questions are worth asking without looking them up first.
-
-        One that was answered elsewhere, or long ago, gets its recorded answer all the same: its
-        votes are counted in vain, that is all.
-        """
-        return len(questions) <= _FEW and self._given.isdisjoint(questions)
-
-    def _remember(self, questions: Sequence[bytes]) -> None:
+    def _answer(self, asked: Asked) -> list[Answer]:
+        """Answer what one caller asks, or several at the same time: one thread at a time."""
+        if os.getpid() != self._pid:
+            # Two processes must not share a live threshold: the child starts its own.
+            self._renew()
+        questions, release = asked.questions, _Release(self, asked.votes, asked.counted)
+        answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=asked.on_behalf)
         if len(self._given) > _REMEMBERED:
             self._given.clear()
-        self._given.update(questions)
+        self._given.update(questions[: len(answers)])
+        return answers
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int
@@ -188,17 +185,18 @@ class Labeler(Uncopyable):
         self._check(votes, len(missing))
         return votes
 
-    def _check(self, counts: VoteCounts, rows: int) -> None:
-        _validate.instance(VoteCounts, counts=counts)
-        if counts.n_questions != rows:
+    def _check(self, counts: object, rows: int) -> None:
+        wanted = (rows, self._n_teachers)
+        if isinstance(counts, VoteCounts) and (counts.n_questions, counts.n_teachers) == wanted:
+            return
+        found = _validate.instance(VoteCounts, counts=counts)
+        if found.n_questions != rows:
             raise InvalidArgument(
-                f"`counts` must have one row per question, {rows}, got {counts.n_questions}."
+                f"`counts` must have one row per question, {rows}, got {found.n_questions}."
             )
-        if counts.n_teachers != self._n_teachers:
-            raise InvalidArgument(
-                f"`counts` must be of {self._n_teachers} teachers, as planned, "
-                f"got {counts.n_teachers}."
-            )
+        raise InvalidArgument(
+            f"`counts` must be of {self._n_teachers} teachers, as planned, got {found.n_teachers}."
+        )
 
     def _renew(self) -> None:
         self._pid = os.getpid()
@@ -218,10 +216,10 @@ class Labeler(Uncopyable):
         return f"Labeler({self._mechanism!r}, {self._ledger!r})"
 
 
-def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) -> list[int]:
+def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) -> Sequence[int]:
     """Return where each question that has no answer is asked first."""
     if not known and len(set(questions)) == len(questions):
-        return list(range(len(questions)))
+        return range(len(questions))
     first: dict[bytes, int] = {}
     for position, question in enumerate(questions):
         if question not in known:
@@ -233,13 +231,14 @@ class _Release:
     """Draws from a labeler's run, within what the plan has left."""
 
     def __init__(self, labeler: Labeler, votes: VoteCounts | None, counted: Sequence[int]) -> None:
-        self._labeler, self._votes, self._counted = labeler, votes, counted
+        self._labeler, self._run = labeler, labeler.run
+        self._votes, self._counted = votes, counted
         self._fits = False
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        run = self._labeler.run
+        run = self._run
         full = run.most_it_can_cost(questions)
-        self._fits = within(full, room)
+        self._fits = not full or within(full, room)
         if self._fits or isinstance(run, PaidPerAnswer):
             return full
         single = run.most_it_can_cost(1)
@@ -249,7 +248,7 @@ class _Release:
         return {event: min(times, room.get(event, 0)) for event, times in full.items()}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        run, votes = self._labeler.run, self._votes
+        run, votes = self._run, self._votes
         if votes is None:
             return []
         if len(new) < votes.n_questions:  # else all of them, in their order

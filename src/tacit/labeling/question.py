@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,8 +75,14 @@ def _key_of_one(cells: list[float]) -> bytes | None:
         return None
     if 0.0 in cells:  # or minus zero
         cells = [cell + 0.0 for cell in cells]
-    numbers = struct.pack(f"<{len(cells)}d", *cells)
-    return hashlib.sha256(b"(%d,):" % len(cells) + numbers).digest()
+    shape, pack = _row_of(len(cells))
+    return hashlib.sha256(shape + pack(*cells)).digest()
+
+
+@lru_cache(maxsize=64)
+def _row_of(width: int) -> tuple[bytes, Callable[..., bytes]]:
+    """Return how the shape of a row is written, and what writes its numbers."""
+    return b"(%d,):" % width, struct.Struct(f"<{width}d").pack
 
 
 def question_keys(points: Any) -> list[bytes]:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tacit.datasets.records import n_rows, take
+from tacit.datasets.records import take
 from tacit.labeling.labeler import Labeler
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -130,12 +130,10 @@ class VotingSource:
         )
         return VotedAnswers(labeler, self)
 
-    def count(self, points: Any, rows: Sequence[int]) -> VoteCounts:
-        """Return the votes on some of the points. Private."""
+    def count(self, points: Any) -> VoteCounts:
+        """Return the votes on points. Private."""
         with self._counting:
-            # Distinct rows in order: as many as there are points means all of them.
-            some = points if len(rows) == n_rows(points) else take(points, list(rows))
-            return self._voters.count(some)
+            return self._voters.count(points)
 
     def __repr__(self) -> str:
         return f"VotingSource({self.mechanism!r}, n_teachers={self._voters.n_teachers})"
@@ -166,9 +164,13 @@ class VotedAnswers:
         self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
     ) -> list[Answer]:
         """Answer questions; votes are counted for those that have no answer yet."""
-        return self._labeler.ask(
-            lambda rows: self._source.count(points, rows), questions, on_behalf=on_behalf
-        )
+
+        def counted(rows: Sequence[int]) -> VoteCounts:
+            # Distinct rows in order: as many as there are questions means all of them.
+            some = points if len(rows) == len(questions) else take(points, list(rows))
+            return self._source.count(some)
+
+        return self._labeler.ask(counted, questions, on_behalf=on_behalf)
 
     def __repr__(self) -> str:
         return f"VotedAnswers({self._labeler!r})"

@@ -100,14 +100,14 @@ class VoteMechanism(Mechanism):
         """
         return self.start(noise=noise).release(counts)
 
-    def _check(self, counts: VoteCounts) -> VoteCounts:
-        _validate.instance(VoteCounts, counts=counts)
-        if counts.n_classes != self.n_classes:
-            raise InvalidArgument(
-                f"`counts` must have {self.n_classes} columns, the number of classes "
-                f"{self.name} was made for, got {counts.n_classes}."
-            )
-        return counts
+    def _check(self, counts: object) -> None:
+        if isinstance(counts, VoteCounts) and counts.n_classes == self.n_classes:
+            return
+        found = _validate.instance(VoteCounts, counts=counts)
+        raise InvalidArgument(
+            f"`counts` must have {self.n_classes} columns, the number of classes "
+            f"{self.name} was made for, got {found.n_classes}."
+        )
 
 
 class Run(Uncopyable, ABC):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -61,6 +62,12 @@ class VoteCounts:
         one.n_questions, one.n_classes = 1, 2
         one._counts, one._plain = None, [[first, second]]
         return one
+
+    @classmethod
+    def joined(cls, parts: Sequence[VoteCounts]) -> VoteCounts:
+        """Return several as one: of the same teachers, on the same classes."""
+        rows = [row for part in parts for row in part.private_rows()]
+        return cls(np.array(rows, dtype=np.int64), parts[0].n_teachers)
 
     def private_array(self) -> IntArray:
         """Return the counts themselves: for mechanisms only. Private."""

@@ -64,7 +64,7 @@ def plain_votes(counts: VoteCounts) -> list[tuple[int, int]]:
     """
     if counts.n_questions > 1:
         return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
-    return [_plain_vote(row) for row in counts.private_rows()]
+    return list(map(_plain_vote, counts.private_rows()))
 
 
 def _plain_vote(votes: list[int]) -> tuple[int, int]:

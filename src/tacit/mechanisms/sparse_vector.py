@@ -129,12 +129,12 @@ class SparseRun(Run):
 
     def __init__(self, mechanism: SparseVote, noise: NoiseSource) -> None:
         self._mechanism, self._noise = mechanism, noise
-        self._event = mechanism.event
+        self._event, self._scale = mechanism.event, 2 * mechanism.scale
         self._unstarted = mechanism.cutoff
         self._bar: int | None = None  # the live threshold, private until its instance ends
         self._process = os.getpid()
         # One object for all answers alike: they never change.
-        self._free = [label_answer(c, (), secure=noise.secure) for c in range(mechanism.n_classes)]
+        self._free = [self._answer(label, ()) for label in range(mechanism.n_classes)]
 
     @property
     def instances_left(self) -> int:
@@ -169,12 +169,21 @@ class SparseRun(Run):
                 f"All {self._mechanism.cutoff} planned instances have ended in a refusal or were "
                 "abandoned. Start a run with a new budget."
             )
-        drawn = self._noise.laplace(2 * self._mechanism.scale, questions).tolist()
+        drawn = self._noise.laplace(self._scale, questions).tolist()
         answers = []
         for (label, distance), noise in zip(plain_votes(counts), drawn, strict=True):
-            if self._bar is None and not self._unstarted:
-                break
-            answers.append(self._one(label, distance + noise))
+            cost: tuple[Event, ...] = ()
+            bar = self._bar
+            if bar is None:
+                if not self._unstarted:
+                    break
+                cost, bar = (self._event,), self._open()
+            # Strictly above, as in the proof; both sides are whole numbers.
+            if distance + noise > bar:
+                answers.append(self._answer(label, cost) if cost else self._free[label])
+            else:
+                self._bar = None
+                answers.append(self._answer(None, cost))
         return answers
 
     def abandon(self) -> None:
@@ -185,18 +194,8 @@ class SparseRun(Run):
         """
         self._bar = None
 
-    def _one(self, label: int, score: int) -> Answer:
-        bar = self._bar
-        cost: tuple[Event, ...] = ()
-        if bar is None:
-            cost, bar = (self._event,), self._open()
-        # Strictly above, as in the proof; both sides are whole numbers.
-        if score > bar:
-            if cost:
-                return label_answer(label, cost, secure=self._noise.secure)
-            return self._free[label]
-        self._bar = None
-        return label_answer(None, cost, secure=self._noise.secure)
+    def _answer(self, label: int | None, cost: tuple[Event, ...]) -> Answer:
+        return label_answer(label, cost, secure=self._noise.secure)
 
     def _open(self) -> int:
         """Draw a threshold: counted first, so that a failed draw can only lose an instance."""

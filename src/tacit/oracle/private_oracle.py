@@ -406,14 +406,15 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def opened(self) -> Answering:
         """Return the oracle's source as it was opened on the ledger: plan, number and account."""
+        answering: Answering | None = getattr(self, "_answering", None)
+        if answering is not None:
+            return answering
         if not hasattr(self, "terms_"):
             raise NotFittedError("This PrivateOracle is not fitted yet: call fit first.")
-        if self._answering is None:
-            raise LedgerError(
-                "This oracle was saved, and its account went with it: two copies would spend the "
-                "budget twice. Go on with the one that tacit.load_oracle returns."
-            )
-        return self._answering
+        raise LedgerError(
+            "This oracle was saved, and its account went with it: two copies would spend the "
+            "budget twice. Go on with the one that tacit.load_oracle returns."
+        )
 
     @contextmanager
     def handing_over(self) -> Iterator[None]:

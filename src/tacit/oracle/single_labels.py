@@ -37,10 +37,13 @@ class SingleLabels:
             # One step, so that no two threads get the same.
             return self._ready[label].pop()
         except LookupError:
-            made = self._made(label)
-            self._ready[label] = [made.copy() for _ in range(_AT_A_TIME)]
-            return made
+            made = [self._made(label) for _ in range(_AT_A_TIME)]
+            self._ready[label] = made
+            return made.pop()
 
     def _made(self, label: int | None) -> np.ma.MaskedArray[Any, Any]:
         place = 0 if label is None else label
-        return np.ma.MaskedArray(self._classes[[place]], mask=[label is None])
+        # What the constructor does in the end, without its looking for masks and shapes first.
+        found: np.ma.MaskedArray[Any, Any] = self._classes[[place]].view(np.ma.MaskedArray)
+        found._mask = np.array([label is None])  # type: ignore[attr-defined]
+        return found

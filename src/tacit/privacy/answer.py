@@ -54,10 +54,12 @@ class Answer:
     @property
     def label(self) -> int | None:
         """Index of the released class (for shares: of the largest noisy count); None if refused."""
-        if self.values is None or self.output in (Output.VECTOR, Output.HYPOTHESIS):
+        if self.values is None:
             return None
         if self.output is Output.LABEL:
             return self.values[0]
+        if self.output is not Output.SHARE:
+            return None
         # Ties go to the lowest class, except in two classes, where n1 >= K/2 means class 1
         # [LZCW21, Algorithm 1].
         if len(self.values) == 2:

@@ -122,12 +122,11 @@ class FusedLinear:
         """
         if X.shape != self._single or X.dtype != _DOUBLE:
             return None
-        point = X[0]
-        if not math.isfinite(sum(point.tolist())):
-            return None
         # Straight from BLAS: NumPy's product would have to be kept from telling of an overflow.
-        votes = dgemv(1.0, self._by_column, point) > self._bars
-        return self._columns.two(int(np.count_nonzero(votes)))
+        scores = dgemv(1.0, self._by_column, X[0])
+        if not math.isfinite(scores[0]):  # as no score is when a cell is not
+            return None
+        return self._columns.two((scores > self._bars).tobytes().count(1))
 
     def count(self, X: Any) -> IntArray | None:
         """Return counts for questions as numbers, or None when they are not for this way."""

@@ -276,13 +276,13 @@ def refusal_not_charged() -> Patches:
 @bug(*SPARSE)
 def instance_charged_at_its_end() -> Patches:
     """An instance is charged when it refuses: one that is still open is free."""
-    original = sparse_vector.SparseRun._one
+    original = sparse_vector.SparseRun.release
 
-    def one(self: Any, label: int, score: int) -> Any:
-        found = original(self, label, score)
-        return replace(found, cost=(self._event,) if found.refused else ())
+    def release(self: Any, counts: Any) -> Any:
+        found = original(self, counts)
+        return [replace(a, cost=(self._event,) if a.refused else ()) for a in found]
 
-    yield swap(sparse_vector.SparseRun, "_one", one)
+    yield swap(sparse_vector.SparseRun, "release", release)
 
 
 @bug("gaussian-label", "laplace-label", "exponential", "stable-vote")

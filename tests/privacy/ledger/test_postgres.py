@@ -25,7 +25,7 @@ from tacit.privacy.ledger import Analyst, PostgresLedger, open_ledger, postgres_
 from tacit.privacy.ledger.chain import Kind, link
 from tacit.privacy.ledger.postgres import _answers_to
 from tacit.privacy.ledger.postgres_connection import Connection
-from tacit.privacy.ledger.store import Wanted
+from tacit.privacy.ledger.request import Request
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 from tacit.testing.lossy import LossyLine
@@ -201,7 +201,7 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
         postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
     with ledger._writing() as store, ledger._server.borrow() as connection:
         connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
-        wanted = Wanted(plan, frozenset([b"k" * 32]), bob.key)
+        wanted = Request(plan, [b"k" * 32], CountingRelease(), on_behalf=bob, allow_insecure=False)
         calls = {
             "answers": lambda: connection.execute(_answers_to(wanted)),
             "expect": lambda: store.expect(wanted, 5),

@@ -113,17 +113,18 @@ class AnswerCodec:
     def _written(
         self, keys: Iterable[bytes], answers: Iterable[Answer], before: Usage
     ) -> tuple[list[bytes], Usage]:
-        used = before.used
-        answered, refused, insecure = before.tally
-        bodies, (last, used_then, start, end, more) = [], self._last
+        used, (answered, refused, insecure) = before
+        bodies, (last, used_then, start, end, (yes, no, unsafe)) = [], self._last
         for key, answer in zip(keys, answers, strict=False):
             # Free answers alike are often one object, and their rows differ in key and tally only.
             if answer is not last or used is not used_then or answer.cost:
                 used, start, end = self._around_tally(answer, used)
-                last, used_then, more = answer, used, _NONE.plus(answer)
-            answered, refused, insecure = answered + more[0], refused + more[1], insecure + more[2]
+                last, used_then, (yes, no, unsafe) = answer, used, _NONE.plus(answer)
+            answered += yes
+            refused += no
+            insecure += unsafe
             bodies.append(key + start + _TALLY(answered, refused, insecure) + end)
-        self._last = last, used_then, start, end, more
+        self._last = last, used_then, start, end, Tally(yes, no, unsafe)
         return bodies, Usage(used, Tally(answered, refused, insecure))
 
     def _around_tally(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from tacit.errors import InvalidArgument, LedgerCorrupt
+from tacit.privacy.events import Event
 from tacit.privacy.ledger.analysts import ShownCodec
 from tacit.privacy.ledger.answers import AnswerCodec, Entry, Usage
 from tacit.privacy.ledger.chain import Kind, Row, decode_plan
@@ -20,14 +22,23 @@ REPLACED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
 class OpenPlan:
     """A plan on the ledger and how its answers, and to whom they are shown, are written."""
 
-    seq: int
-    plan: Plan
-    codec: AnswerCodec
-    shown: ShownCodec
+    __slots__ = ("_room", "codec", "plan", "seq", "shown")
+
+    def __init__(self, seq: int, plan: Plan) -> None:
+        self.seq, self.plan = seq, plan
+        self.codec, self.shown = AnswerCodec(plan), ShownCodec(plan)
+        self._room: tuple[object, Mapping[Event, int]] = (None, {})
+
+    def room(self, used: Mapping[Event, int]) -> Mapping[Event, int]:
+        """Return how often each event may still happen; ``used`` must not change any more."""
+        known_for, room = self._room
+        if used is not known_for:  # as it is while answers are free
+            room = MappingProxyType({event: most - used[event] for event, most in self.plan.events})
+            self._room = used, room
+        return room
 
     def usage(self, store: Store) -> Usage:
         """Return the state of the plan, from its last answer."""
@@ -60,7 +71,7 @@ class PlanBook:
         with self._lock:
             for row in self._new(store):
                 plan = decode_plan(row.body)
-                self._plans[row.seq] = OpenPlan(row.seq, plan, AnswerCodec(plan), ShownCodec(plan))
+                self._plans[row.seq] = OpenPlan(row.seq, plan)
                 self._totals = self._totals.plus(plan)
                 self._last = row
             return dict(self._plans)

@@ -8,10 +8,12 @@ occurs once among the rows of one kind and one owner.
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import itertools
 import json
 import struct
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
@@ -53,9 +55,9 @@ class Row(NamedTuple):
 
     def follows(self, before: bytes) -> bool:
         """Return whether this row's hash is right after a row with the hash ``before``."""
-        return self.hash == _hash(
-            before, self.format_version, self.kind, self.seq, self.owner, self.body
-        )
+        form = (self.format_version, self.kind, self.owner)
+        (right,) = _hashes(before, self.seq, *form, (self.body,))
+        return self.hash == right
 
     @property
     def key(self) -> bytes:
@@ -69,21 +71,31 @@ def link(before: Row | None, kind: Kind, body: bytes, owner: int = 0) -> Row:
     return row
 
 
-def link_all(before: Row | None, kind: Kind, bodies: Iterable[bytes], owner: int) -> list[Row]:
+def link_all(before: Row | None, kind: Kind, bodies: Sequence[bytes], owner: int) -> list[Row]:
     """Return new rows, each right after the one before it, the first after ``before``."""
-    seq, digest = (-1, NO_HASH) if before is None else (before.seq, before.hash)
-    number, version = int(kind), FORMAT_VERSION
-    rows: list[Row] = []
+    seq, digest = (0, NO_HASH) if before is None else (before.seq + 1, before.hash)
+    form = (FORMAT_VERSION, int(kind), owner)
+    hashes = _hashes(digest, seq, *form, bodies)
+    columns = (itertools.count(seq), *map(itertools.repeat, form), bodies, hashes)
+    return list(map(_row, zip(*columns, strict=False)))
+
+
+_row = functools.partial(tuple.__new__, Row)
+"""Makes a row of its columns, in less time than ``Row._make``."""
+
+
+def _hashes(
+    before: bytes, seq: int, version: int, kind: int, owner: int, bodies: Iterable[bytes]
+) -> list[bytes]:
+    """Return the hashes of rows alike, from number ``seq`` on, after one that has ``before``."""
+    pack, sha256 = _LINK.pack, hashlib.sha256
+    found = []
     for body in bodies:
+        head = pack(_DOMAIN, before, version, kind, seq, owner, len(body))
+        before = sha256(head + body).digest()
+        found.append(before)
         seq += 1
-        digest = _hash(digest, version, number, seq, owner, body)
-        rows.append(Row(seq, version, number, owner, body, digest))
-    return rows
-
-
-def _hash(before: bytes, version: int, kind: int, seq: int, owner: int, body: bytes) -> bytes:
-    head = _LINK.pack(_DOMAIN, before, version, kind, seq, owner, len(body))
-    return hashlib.sha256(head + body).digest()
+    return found
 
 
 def key_hash(key: bytes | str) -> bytes:

@@ -15,7 +15,8 @@ from collections.abc import Collection, Iterable, Sequence
 from tacit.privacy.ledger.chain import HASH_SIZE, Row
 from tacit.privacy.ledger.schema import listed
 
-_OWNER = operator.attrgetter("kind", "owner")
+_OWNER = operator.itemgetter(2, 3)
+"""Of a row: kind and owner."""
 
 
 class RecentRows:
@@ -45,27 +46,22 @@ class RecentRows:
     def read(self, found: Iterable[tuple[int, int, bytes, int]], head: Row) -> None:
         """Learn the rows after ``last_known``: kind, owner, key and number of each."""
         for kind, owner, key, seq in found:
-            self._of(kind, owner)[key] = seq
+            self._places.setdefault((kind, owner), {})[key] = seq
         self.newest = head
 
-    def add(self, rows: Sequence[Row]) -> None:
-        """Learn rows that are being added after the newest one; if they are not, it will show."""
-        self.newest = None  # an interrupt leaves nothing half known
-        last = rows[-1]
-        on_lists = listed(last.seq)
-        beyond = rows
-        if on_lists >= rows[0].seq:
-            self._places = {}
-            beyond = rows[on_lists + 1 - rows[0].seq :]
-        if len(beyond) == 1:
-            self._of(last.kind, last.owner)[last.body[:HASH_SIZE]] = last.seq
-        else:
-            for (kind, owner), some in itertools.groupby(beyond, _OWNER):
-                self._of(kind, owner).update([(row.body[:HASH_SIZE], row.seq) for row in some])
-        self.newest = last
+    def add(self, rows: Sequence[Row], on_lists: int) -> None:
+        """Learn rows that are being added after the newest one; if they are not, it will show.
 
-    def _of(self, kind: int, owner: int) -> dict[bytes, int]:
-        return self._places.setdefault((kind, owner), {})
+        ``on_lists`` is the newest row that is on the lists once they are added.
+        """
+        self.newest = None  # an interrupt leaves nothing half known
+        first, beyond = rows[0].seq, rows
+        if on_lists >= first:
+            self._places, beyond = {}, rows[on_lists + 1 - first :]
+        for owner, some in itertools.groupby(beyond, _OWNER):
+            keys = {body[:HASH_SIZE]: seq for seq, _, _, _, body, _ in some}
+            self._places.setdefault(owner, {}).update(keys)
+        self.newest = rows[-1]
 
     def places(self, kind: int, owner: int, keys: Collection[bytes]) -> list[int]:
         """Return the numbers of the recent rows of one kind and owner that have these keys."""

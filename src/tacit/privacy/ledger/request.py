@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -37,19 +37,27 @@ class Request:
     ``carry_out`` works inside a transaction and returns what may leave once that is durable.
     """
 
+    _drawn: Collection[bytes] = ()
+    _live = False
+    known: Known | None = None
+
     def __init__(
         self,
+        plan: int,
         keys: Sequence[bytes],
         release: Release,
         *,
         on_behalf: Analyst | None,
         allow_insecure: bool,
     ) -> None:
+        self.plan, self.wanted = plan, frozenset(keys)
         self._keys, self._release = keys, release
         self._analyst, self._allow_insecure = on_behalf, allow_insecure
-        self._drawn: tuple[bytes, ...] = ()
-        self._live = False
-        self.known: Known | None = None
+
+    @property
+    def analyst_key(self) -> bytes:
+        """The key of the analyst's row, empty without one."""
+        return b"" if self._analyst is None else self._analyst.key
 
     def abandon(self) -> None:
         """Forget live noise, if any was drawn: it is not clear that it was recorded."""
@@ -61,8 +69,8 @@ class Request:
 
         ``known`` holds for the rows that the store shows; afterwards ``self.known`` does.
         """
-        plan, keys = opened.seq, self._keys
-        stored, new = _look_up(store, opened, keys)
+        keys = self._keys
+        stored, new = self._look_up(store, opened)
         desk, unseen = None, stored
         if self._analyst is not None:
             desk = _Desk.of(store, known, opened, self._analyst)
@@ -71,11 +79,11 @@ class Request:
         rows: list[Row] = []
         fresh: dict[bytes, Answer] = {}
         if new:
-            usage = known.usage.get(plan) or opened.usage(store)
+            usage = known.usage.get(self.plan) or opened.usage(store)
             fresh = self._draw(opened, usage, new, desk, unseen)
             bodies, usage = opened.codec.encode_all(fresh, fresh.values(), usage)
-            rows = link_all(known.head, _ANSWER, bodies, plan)
-            known = known.after(rows, plan, usage)
+            rows = link_all(known.head, _ANSWER, bodies, self.plan)
+            known = known.after(rows, self.plan, usage)
         answers = _first_answered(keys, stored, fresh)
         if desk is not None:
             given = set(keys[: len(answers)])
@@ -83,13 +91,29 @@ class Request:
             if seen:
                 owner, account, more = desk.show(known.head, seen)
                 rows += more
-                known = known.with_account(more, plan, owner, account)
+                known = known.with_account(more, self.plan, owner, account)
         failpoint(fp.BEFORE_WRITE)
         if rows:
             store.append(rows)
         failpoint(fp.AFTER_WRITE)
         self.known = known
         return answers
+
+    def _look_up(
+        self, store: Store, opened: OpenPlan
+    ) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
+        """Return the recorded answers, and the first position of every key that has none."""
+        keys = self._keys
+        found = store.keyed(_ANSWER, self.plan, self.wanted)
+        if not found and len(self.wanted) == len(keys):
+            return {}, dict(zip(keys, range(len(keys)), strict=True))
+        check_linked(store, found.values())
+        stored = {key: opened.decoded(row).answer for key, row in found.items()}
+        new: dict[bytes, int] = {}
+        for position, key in enumerate(keys):
+            if key not in stored:
+                new.setdefault(key, position)
+        return stored, new
 
     def _draw(
         self,
@@ -99,20 +123,19 @@ class Request:
         desk: _Desk | None,
         unseen: Mapping[bytes, Answer],
     ) -> dict[bytes, Answer]:
-        used = usage.used
-        room = {event: most - used[event] for event, most in opened.plan.events}
-        admitted = room if desk is None else desk.room(room, unseen)
-        shown = MappingProxyType(admitted)
-        most = self._release.most(len(new), shown)
+        room = admitted = opened.room(usage.used)
+        if desk is not None:
+            admitted = MappingProxyType(desk.room(room, unseen))
+        most = self._release.most(len(new), admitted)
         if most:
             self._refuse_beyond(most, room, admitted, len(new))
         failpoint(fp.BEFORE_DRAW)
         self._live = True
-        answers = self._release.draw(list(new.values()), shown)
+        answers = self._release.draw(list(new.values()), admitted)
         failpoint(fp.AFTER_DRAW)
         self._check_drawn(answers, len(new), most)
         drawn = dict(zip(new, answers, strict=False))
-        self._drawn = tuple(drawn)
+        self._drawn = drawn.keys()
         return drawn
 
     def _refuse_beyond(
@@ -130,8 +153,9 @@ class Request:
     def _check_drawn(
         self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
     ) -> None:
-        paid = list(itertools.chain.from_iterable(map(_COST, answers)))
-        if len(answers) > questions or (paid and not within(Counter(paid), most)):
+        paid = [cost for cost in map(_COST, answers) if cost]
+        drawn = Counter(itertools.chain.from_iterable(paid)) if paid else {}
+        if len(answers) > questions or not within(drawn, most):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
@@ -144,7 +168,7 @@ class Request:
 
     def find_out(self, store: Store, opened: OpenPlan) -> list[Answer]:
         """Return what an unclear commit recorded: that may leave, nothing else."""
-        stored, missing = _look_up(store, opened, self._keys)
+        stored, missing = self._look_up(store, opened)
         if any(key in missing for key in self._drawn):
             raise LedgerUnavailable(
                 "The ledger could not record the answers, so none was released and none was "
@@ -238,24 +262,6 @@ def read_account(store: Store, opened: OpenPlan, name: str, row: Row | None) -> 
         return opened.shown.decode(decode_analyst(row.body), last.body)
     except ValueError as error:
         raise LedgerCorrupt(f"Row {last.seq} has {error}.", row=last.seq) from None
-
-
-def _look_up(
-    store: Store, opened: OpenPlan, keys: Sequence[bytes]
-) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
-    """Return the answers that are recorded, and the first position of every key that has none."""
-    found = store.keyed(_ANSWER, opened.seq, frozenset(keys))
-    if not found:
-        new = dict(zip(keys, range(len(keys)), strict=True))
-        if len(new) == len(keys):  # none is asked twice
-            return {}, new
-    check_linked(store, found.values())
-    stored = {key: opened.decoded(row).answer for key, row in found.items()}
-    new = {}
-    for position, key in enumerate(keys):
-        if key not in new and key not in stored:
-            new[key] = position
-    return stored, new
 
 
 _ANSWER = Kind.ANSWER

@@ -226,11 +226,12 @@ class RowLedger(ABC):
     ) -> list[Answer]:
         """Answer questions under a plan; nothing leaves before the record of it is durable."""
         keys = _keys(questions)
-        request = Request(keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure)
-        wanted = Wanted(plan_id, frozenset(keys), b"" if on_behalf is None else on_behalf.key)
+        request = Request(
+            plan_id, keys, release, on_behalf=on_behalf, allow_insecure=self.allow_insecure
+        )
         try:
-            with self._writing(wanted) as store:
-                known, opened = self._known_now(store, wanted), self._book.plan(store, plan_id)
+            with self._writing(request) as store:
+                known, opened = self._known_now(store, request), self._book.plan(store, plan_id)
                 answers = request.carry_out(store, known, opened)
                 failpoint(fp.BEFORE_COMMIT)
         except CommitUnclear as error:

@@ -22,7 +22,7 @@ APPLICATION_ID = int.from_bytes(b"TACI")
 ADDRESS_SIZE = 16
 ADDRESS = f"substr(body, 1, {ADDRESS_SIZE})"
 
-RECENT = 4096
+RECENT = 32768
 """Rows come onto the lists so many at a time. Part of the schema: files rely on it."""
 
 LISTED = f"((SELECT max(seq) FROM ledger_row) / {RECENT} * {RECENT})"

@@ -7,13 +7,14 @@ one transaction, so two processes never spend the same room.
 
 from __future__ import annotations
 
+import operator
 import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.privacy.budget import Budget
@@ -92,10 +93,10 @@ class SqliteLedger(RowLedger):
         return self._file.path
 
     def _reading(self) -> AbstractContextManager[_SqliteRows]:
-        return _Transaction(self._file, "BEGIN DEFERRED", _end)
+        return _SqliteRows(self._file, "BEGIN DEFERRED", _end)
 
     def _writing(self, wanted: Wanted | None = None) -> AbstractContextManager[_SqliteRows]:
-        return _Transaction(self._file, "BEGIN IMMEDIATE", self._commit, wanted)
+        return _SqliteRows(self._file, "BEGIN IMMEDIATE", self._commit, wanted)
 
     def _commit(self, connection: sqlite3.Connection) -> None:
         try:
@@ -145,7 +146,7 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
     unfinished = place.with_name(f".{place.name}.{os.getpid()}")
     file = SqliteFile(unfinished, timeout=30.0, may_create=True)
     try:
-        with _Transaction(file, "BEGIN IMMEDIATE", _end) as store:
+        with _SqliteRows(file, "BEGIN IMMEDIATE", _end) as store:
             migrate(store.connection)
             append_all(store, rows)
         file.close()
@@ -160,74 +161,6 @@ def fill(path: str | os.PathLike[str], rows: Iterable[Row]) -> None:
         file.close()
         for name in (unfinished.name, f"{unfinished.name}-wal", f"{unfinished.name}-shm"):
             unfinished.with_name(name).unlink(missing_ok=True)
-
-
-class _Transaction:
-    """A transaction on the connection to a file, and the rows seen through it.
-
-    Not a generator: every answer goes through here, and pays for each step.
-    """
-
-    __slots__ = ("_begin", "_commit", "_connection", "_file", "_lock", "_pid", "_wanted")
-
-    def __init__(
-        self,
-        file: SqliteFile,
-        begin: str,
-        commit: Callable[[sqlite3.Connection], None],
-        wanted: Wanted | None = None,
-    ) -> None:
-        self._file, self._begin, self._commit, self._wanted = file, begin, commit, wanted
-
-    def __enter__(self) -> _SqliteRows:
-        # The lock is kept: the file gets another one in a process that is forked meanwhile.
-        connection, self._lock = self._file.lend()
-        try:
-            self._connection, self._pid = connection, os.getpid()
-            if connection.in_transaction:
-                raise LedgerError("A release must not use the ledger that records it.")
-            connection.execute(self._begin)
-            try:
-                return _SqliteRows(connection, self._file.recent, self._wanted)
-            except BaseException:
-                _roll_back(connection)
-                raise
-        except BaseException as error:
-            self._file.take_back(self._lock)
-            if isinstance(error, sqlite3.Error):
-                raise self._file.explained(error) from error
-            raise
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        raised = error
-        try:
-            if error is None:
-                raised = self._failure()
-            if raised is not None and os.getpid() == self._pid:
-                # In a process forked meanwhile the transaction belongs to the parent: hands off.
-                _roll_back(self._connection)
-        except BaseException:
-            self._file.close()  # interrupted on the way back: closing takes back, too
-            raise
-        finally:
-            self._file.take_back(self._lock)
-        if isinstance(raised, CommitUnclear):
-            # What the connection believes is unclear too: the next one reads the file.
-            self._file.close()
-        if isinstance(raised, sqlite3.Error):
-            raise self._file.explained(raised) from raised
-        if raised is not None and raised is not error:
-            raise raised
-
-    def _failure(self) -> BaseException | None:
-        """Commit; return what went wrong."""
-        try:
-            if os.getpid() != self._pid:
-                raise LedgerUnavailable("A release must not fork and go on in the new process.")
-            self._commit(self._connection)
-        except BaseException as failure:
-            return failure
-        return None
 
 
 def _end(connection: sqlite3.Connection) -> None:
@@ -282,34 +215,117 @@ _LISTS_AGREE = f"""
     )
 """
 _ANSWER = int(Kind.ANSWER)
+_ADDRESS_OF = operator.itemgetter(slice(ADDRESS_SIZE))
+"""Of a key: what it is found by on the list."""
+
 _MANY = 4
 _AT_ONCE = 500
 """Keys in one statement."""
 
 
 class _SqliteRows:
-    """Rows seen through the transaction that is open on a connection.
+    """A transaction on the connection to a file, and the rows seen through it.
 
-    What is ``wanted`` is fetched at once, with the newest row, if one statement can do it.
+    What is ``wanted`` is looked for at once. Not a generator, and one object for all: every answer
+    goes through here, and pays for each step.
     """
 
+    __slots__ = (
+        "_begin",
+        "_commit",
+        "_execute",
+        "_file",
+        "_head",
+        "_lock",
+        "_pid",
+        "_recent",
+        "_recent_holds",
+        "_absent",
+        "_wanted",
+        "connection",
+    )
+
     def __init__(
-        self, connection: sqlite3.Connection, recent: RecentRows, wanted: Wanted | None = None
+        self,
+        file: SqliteFile,
+        begin: str,
+        commit: Callable[[sqlite3.Connection], None],
+        wanted: Wanted | None = None,
     ) -> None:
-        self.connection, self._execute = connection, connection.execute
-        self._recent, self._recent_holds = recent, False
-        self._wanted: Wanted | None = None
-        self._fetched: list[Row] = []
-        if wanted is not None and len(wanted.keys) <= _AT_ONCE:
-            query = _head_and_keyed(len(wanted.keys))
-            values = (_ANSWER, wanted.plan, *_addresses(wanted.keys))
-            self._fetched = [Row._make(row) for row in self._execute(query, values)]
-            self._wanted = wanted
+        self._file, self._begin, self._commit, self._wanted = file, begin, commit, wanted
+        self._recent, self._recent_holds = file.recent, False
+        self._head: Row | None = None
+        self._absent: tuple[int, Collection[bytes]] | None = None
+
+    def __enter__(self) -> Self:
+        # The lock is kept: the file gets another one in a process that is forked meanwhile.
+        connection, self._lock = self._file.lend()
+        try:
+            self.connection, self._pid = connection, os.getpid()
+            if connection.in_transaction:
+                raise LedgerError("A release must not use the ledger that records it.")
+            self._execute = connection.execute
+            try:
+                self._execute(self._begin)
+                if self._wanted is not None:
+                    self._look_for(self._wanted.plan, self._wanted.wanted)
+            except BaseException:
+                _roll_back(connection)
+                raise
+            return self
+        except BaseException as error:
+            self._file.take_back(self._lock)
+            if isinstance(error, sqlite3.Error):
+                raise self._file.explained(error) from error
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is None:
+                try:
+                    if os.getpid() != self._pid:
+                        raise LedgerUnavailable(
+                            "A release must not fork and go on in the new process."
+                        )
+                    self._commit(self.connection)
+                    return
+                except BaseException as failure:
+                    raised = failure
+            else:
+                raised = error
+            if os.getpid() == self._pid:
+                # In a process forked meanwhile the transaction belongs to the parent: hands off.
+                _roll_back(self.connection)
+        except BaseException:
+            self._file.close()  # interrupted on the way back: closing takes back, too
+            raise
+        finally:
+            self._file.take_back(self._lock)
+        if isinstance(raised, CommitUnclear):
+            # What the connection believes is unclear too: the next one reads the file.
+            self._file.close()
+        if isinstance(raised, sqlite3.Error):
+            raise self._file.explained(raised) from raised
+        if raised is not error:
+            raise raised
+
+    def _look_for(self, plan: int, keys: Collection[bytes]) -> None:
+        """See whether this process knows the newest row, and whether no key is recorded.
+
+        Nearly always both are so: one statement, then, is all that is read.
+        """
+        newest = self._recent.newest
+        if newest is None or len(keys) > _AT_ONCE:
+            return
+        query = _newest_and_listed(len(keys))
+        found = self._execute(query, (_ANSWER, plan, *map(_ADDRESS_OF, keys))).fetchone()
+        if found == (*newest, 0):  # the row is the same, and no address is on the list
+            self._head, self._recent_holds = newest, True
+            if not self._recent.places(_ANSWER, plan, keys):
+                self._absent = (plan, keys)
 
     def head(self) -> Row | None:
-        if self._wanted is not None:
-            return self._fetched[0] if self._fetched else None
-        return self._one(_HEAD)
+        return self._one(_HEAD) if self._head is None else self._head
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
         found = (self._one(_AT, int(seq)) for seq in seqs)
@@ -323,13 +339,10 @@ class _SqliteRows:
             yield from map(Row._make, self._execute(query, (int(kind), owner, after)))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
+        if kind == _ANSWER and (owner, keys) == self._absent:
+            return {}
         found: dict[bytes, Row] = {}
-        wanted = self._wanted
-        if wanted and kind == _ANSWER and owner == wanted.plan and wanted.keys.issuperset(keys):
-            rows: Iterable[Row] = self._fetched[1:]
-        else:
-            rows = self._listed(kind, owner, list(keys))
-        for row in rows:
+        for row in self._listed(kind, owner, list(keys)):
             if row.key in keys:  # else the two agree in the half that is on the list
                 found[row.key] = row
         recent = self._recent if self._recent_holds else self._recent_rows()
@@ -347,7 +360,7 @@ class _SqliteRows:
     def _listed(self, kind: Kind, owner: int, keys: Sequence[bytes]) -> Iterator[Row]:
         for start in range(0, len(keys), _AT_ONCE):
             some = keys[start : start + _AT_ONCE]
-            values = (int(kind), owner, *_addresses(some))
+            values = (int(kind), owner, *map(_ADDRESS_OF, some))
             yield from map(Row._make, self._execute(_keyed(len(some)), values))
 
     def _recent_rows(self) -> RecentRows:
@@ -369,17 +382,17 @@ class _SqliteRows:
         return next(filter(None, found), None)
 
     def append(self, rows: Sequence[Row]) -> None:
-        self._wanted = None  # what was fetched is not the newest any more
+        self._head = self._absent = None  # not the newest any more
+        first, on_lists = rows[0].seq, listed(rows[-1].seq)
         if self._recent_holds:
-            self._recent.add(rows)
+            self._recent.add(rows, on_lists)
         if len(rows) == 1:
             self._execute(_APPEND, rows[0])
         else:
             self._append_many(rows)
-        first, last = rows[0].seq, rows[-1].seq
-        if listed(last) >= first:
+        if on_lists >= first:
             for statement in PUT_ON_LISTS:
-                self._execute(statement, (listed(first - 1), listed(last)))
+                self._execute(statement, (listed(first - 1), on_lists))
 
     def _append_many(self, rows: Sequence[Row]) -> None:
         for (version, kind, owner, size), some in alike(rows):
@@ -408,21 +421,22 @@ class _SqliteRows:
         return None if found is None else Row._make(found)
 
 
-def _addresses(keys: Iterable[bytes]) -> list[bytes]:
-    return [key[:ADDRESS_SIZE] for key in keys]
-
-
 @lru_cache(maxsize=8)
 def _keyed(number: int) -> str:
     """Return the query for rows of a kind (1) and owner (2) with so many addresses (3 and on)."""
-    among = ",".join(f"?{place}" for place in range(3, 3 + number))
     return (
         f"SELECT {_OF_ROW} FROM ledger_key AS k CROSS JOIN ledger_row AS r ON r.seq = k.seq "
-        f"WHERE k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among}) "
-        "AND r.kind = ?1 AND r.owner = ?2"
+        f"WHERE {_at_addresses(number)} AND r.kind = ?1 AND r.owner = ?2"
     )
 
 
 @lru_cache(maxsize=8)
-def _head_and_keyed(number: int) -> str:
-    return f"{_HEAD} UNION ALL {_keyed(number)}"
+def _newest_and_listed(number: int) -> str:
+    """Return the query for the newest row, and whether one of so many addresses is listed."""
+    listed = f"EXISTS (SELECT 1 FROM ledger_key AS k WHERE {_at_addresses(number)})"
+    return f"SELECT {_COLUMNS}, {listed} FROM ledger_row ORDER BY seq DESC LIMIT 1"
+
+
+def _at_addresses(number: int) -> str:
+    among = ",".join(f"?{place}" for place in range(3, 3 + number))
+    return f"k.kind = ?1 AND k.owner = ?2 AND k.address IN ({among})"

@@ -5,22 +5,30 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from tacit.errors import LedgerCorrupt, LedgerFormatError
 from tacit.privacy.ledger import words
 from tacit.privacy.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row
 
 
-class Wanted(NamedTuple):
+class Wanted(Protocol):
     """What a request asks about: the answers to some keys under a plan, for an analyst or nobody.
 
-    ``analyst`` is the key of the analyst's row, empty if there is none.
+    ``analyst_key`` is the key of the analyst's row, empty if there is none.
     """
 
-    plan: int
-    keys: frozenset[bytes]
-    analyst: bytes
+    @property
+    def plan(self) -> int:
+        """The plan's row."""
+
+    @property
+    def wanted(self) -> frozenset[bytes]:
+        """The keys."""
+
+    @property
+    def analyst_key(self) -> bytes:
+        """The analyst's."""
 
 
 class Store(Protocol):
