@@ -60,6 +60,13 @@ def test_after_a_kill_the_sparse_vector_pays_for_a_new_instance(store: str) -> N
     )
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "sparse"])
+@pytest.mark.parametrize("store", STORES)
+def test_threads_that_share_transactions_are_killed_together(store: str, mechanism: str) -> None:
+    troubles = ("after-draw", "before-commit", "after-commit", "any-moment", "crowd")
+    check(run(store, *troubles, threads="4", mechanisms=mechanism))
+
+
 @pytest.mark.parametrize("store", STORES)
 def test_a_full_disk_loses_nothing(store: str) -> None:
     check(run(store, "full-disk", times=min(TIMES, 10)), times=min(TIMES, 10))
