@@ -10,9 +10,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from tacit.errors import BudgetExceeded, LedgerUnavailable
+from tacit.errors import BudgetExceeded, InvalidArgument, LedgerUnavailable
 from tacit.labeling import Labeler
 from tacit.labeling.line import Asked, Line
 from tacit.mechanisms import GaussianVote, SparseVote
@@ -35,18 +36,23 @@ def until(happened: Callable[[], bool]) -> None:
 
 
 class Counter:
-    """Answers everything; the first call waits for so many others to queue up."""
+    """Answers everything but what is refused; the first call waits until so many others queue."""
 
-    def __init__(self, line: Line, others: int, error: BaseException | None = None) -> None:
-        self.line, self.others, self.error = line, others, error
+    def __init__(self, line: Line, others: int) -> None:
+        self.line, self.others = line, others
         self.calls: list[list[bytes]] = []
+        self.errors: dict[int, BaseException] = {}
+        self.refused = b""
 
     def __call__(self, asked: Asked) -> Any:
         self.calls.append(list(asked.questions))
-        if len(self.calls) == 1:
-            until(lambda: len(self.line._waiting) == self.others)
-            if self.error is not None:
-                raise self.error
+        number = len(self.calls) - 1
+        if not number:
+            until(lambda: len(self.line._waiting) == self.others + 1)
+        if number in self.errors:
+            raise self.errors[number]
+        if self.refused in asked.questions:
+            raise InvalidArgument("amiss")
         return [name.decode() for name in asked.questions]
 
 
@@ -80,50 +86,82 @@ def test_a_transaction_is_on_behalf_of_one_analyst() -> None:
     asked = [question("a", alice), question("b", bob), question("c", alice), question("d", alice)]
     found = begin(line, answer, *asked)
     assert [one.result() for one in found] == [["a"], ["b"], ["c"], ["d"]]
-    assert sorted(map(sorted, answer.calls)) in (
-        [[b"a"], [b"b"], [b"c", b"d"]],
-        [[b"a"], [b"b"], [b"c"], [b"d"]],  # bob came between them
-    )
+    assert sorted(map(sorted, answer.calls)) == [[b"a"], [b"b"], [b"c", b"d"]]
 
 
-def test_votes_on_other_classes_are_not_mixed() -> None:
+def test_what_would_be_answered_otherwise_is_not_mixed() -> None:
     two, three = VoteCounts([CLEAR], TEACHERS), VoteCounts([[*CLEAR, 0]], TEACHERS)
-    first, second = (Asked([b"q"], votes, [0], None) for votes in (two, three))
-    assert first.goes_with(first) and not first.goes_with(second)
+    kinds = [Asked([b"q"], votes, [0], None) for votes in (two, three, None)]
+    assert [[a.goes_with(b) for a in kinds] for b in kinds] == np.eye(3, dtype=bool).tolist()
+    limited = question("a", Analyst("alice", allowance=3))
+    assert not limited.goes_with(limited)
 
 
-def test_an_error_is_heard_by_all_that_were_asked_together_and_by_nobody_else() -> None:
+def test_a_ledger_that_is_away_is_heard_of_by_all_that_were_asked_together() -> None:
     line = Line()
-    answer = Counter(line, 2, LedgerUnavailable("away"))
+    answer = Counter(line, 2)
+    answer.errors = {1: LedgerUnavailable("away")}
     found = begin(line, answer, question("a"), question("b"), question("c"))
-    with pytest.raises(LedgerUnavailable, match="away"):
-        found[0].result()
-    assert [one.result() for one in found[1:]] == [["b"], ["c"]]
+    assert found[0].result() == ["a"]
+    raised = [one.exception() for one in found[1:]]
+    assert [str(one) for one in raised] == ["away", "away"]
+    assert raised[0] is not raised[1]
+    assert len(answer.calls) == 2
 
 
-def test_an_interrupt_reaches_its_own_caller_and_the_others_are_served() -> None:
+def test_any_other_error_is_that_of_one_caller() -> None:
     line = Line()
-    answer = Counter(line, 2, KeyboardInterrupt())
+    answer = Counter(line, 2)
+    answer.refused = b"b"
     found = begin(line, answer, question("a"), question("b"), question("c"))
-    assert [one.result() for one in found[1:]] == [["b"], ["c"]]
-    with pytest.raises(KeyboardInterrupt):
-        found[0].result()
-    assert answer.calls == [[b"a"], [b"b", b"c"]]
+    assert isinstance(found[1].exception(), InvalidArgument)
+    assert [found[0].result(), found[2].result()] == [["a"], ["c"]]
 
 
-def test_others_that_an_interrupted_caller_took_along_go_back_to_their_places() -> None:
-    """Called as one thread would: the group is taken, then the interrupt comes."""
+@pytest.mark.parametrize("interrupted", [0, 1])
+def test_an_interrupt_reaches_its_own_caller_and_the_others_are_served(interrupted: int) -> None:
     line = Line()
-    mine, theirs = question("mine"), question("theirs")
-    line._waiting.append(theirs)
+    answer = Counter(line, 3)
+    answer.errors = {interrupted: KeyboardInterrupt()}
+    names = ["a", "b", "c", "d"]
+    found = begin(line, answer, *map(question, names))
+    raised = [one for one in found if one.exception() is not None]
+    assert [type(one.exception()) for one in raised] == [KeyboardInterrupt]
+    answered = [
+        (one.result(), [name]) for one, name in zip(found, names, strict=True) if one not in raised
+    ]
+    assert all(got == wanted for got, wanted in answered)
+    assert not line._waiting
 
-    def interrupted(asked: Asked) -> Any:
-        assert asked.questions == [b"theirs", b"mine"]
+
+class Interrupted(Asked):
+    """Something happens while its caller waits, and then an interrupt."""
+
+    meanwhile: Callable[[], None]
+
+    def wait(self) -> None:
+        self.meanwhile()
         raise KeyboardInterrupt
 
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_whoever_is_interrupted_while_waiting_leaves_the_line(chosen: bool) -> None:
+    line = Line()
+    first, mine, last = question("first"), Interrupted([b"mine"], None, [], None), question("last")
+    line._join(first)  # and is being answered
+
+    def meanwhile() -> None:
+        line._join(last)
+        if chosen:  # to lead after the first one, who is done
+            first.answers = []
+            line._leave(first)
+            assert mine.leads
+
+    mine.meanwhile = meanwhile
     with pytest.raises(KeyboardInterrupt):
-        line.ask(mine, interrupted)
-    assert list(line._waiting) == [theirs]
+        line.ask(mine, lambda asked: [])
+    assert line._waiting == ([last] if chosen else [first, last])
+    assert [first.leads, mine.leads, last.leads] == [not chosen, False, chosen]
 
 
 # Python warns of forks beside other threads: this child touches nothing of theirs.
@@ -140,11 +178,14 @@ def test_a_child_has_a_line_of_its_own_whoever_was_served_at_the_fork() -> None:
 
     with ThreadPoolExecutor(1) as threads:
         waiting: Future[Any] = threads.submit(line.ask, question("a"), slow)
-        until(line._turn.locked)
+        until(lambda: bool(line._waiting))
         child = os.fork()
         if child == 0:  # pragma: no cover - another process
-            found: Any = line.ask(question("b"), quick)
-            os._exit(0 if found == ["child"] else 1)
+            found: Any = None
+            try:
+                found = line.ask(question("b"), quick)
+            finally:
+                os._exit(0 if found == ["child"] else 1)
         forked.set()
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         assert waiting.result() == ["parent"]
@@ -171,7 +212,7 @@ def all_at_once(
         found = answer(plan, questions, release, **settings)
         written.append(len(questions))
         if len(written) == 1:
-            until(lambda: len(asking._line._waiting) == len(asked) - 1)
+            until(lambda: len(asking._line._waiting) == len(asked))
         return found
 
     def one(votes: list[int], name: bytes) -> Any:

@@ -119,8 +119,8 @@ class Labeler(Uncopyable):
     ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost.
 
-        Safe to call from several threads: whoever asks while others are being answered shares the
-        next transaction, and its commit, with all that wait.
+        Safe to call from several threads: whoever asks while somebody is being answered shares the
+        next transaction, and its commit, with others that wait.
 
         Parameters
         ----------
@@ -178,7 +178,9 @@ class Labeler(Uncopyable):
         """Return the votes on the questions at the positions that have no answer."""
         if isinstance(counts, VoteCounts):
             self._check(counts, asked)
-            return counts if len(missing) == asked else counts[list(missing)]
+            if len(missing) == asked:
+                return counts
+            return counts[list(missing)] if missing else None
         if not missing:
             return None
         votes = counts(missing)

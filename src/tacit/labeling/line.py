@@ -1,20 +1,18 @@
-"""Callers in line: whoever's turn it is answers for all that wait, in one transaction.
+"""Callers in line: one transaction for all that wait.
 
 A durable commit takes longer than everything else. Threads that ask while one is under way would
-each wait for a commit of their own, one after the other; instead, the next one takes along all that
-have come by then.
+each wait for a commit of their own, one after the other; instead, the first of them then answers
+for all that have come by then.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import threading
 import weakref
-from collections import deque
 from collections.abc import Callable, Sequence
 
-from tacit.errors import AllowanceExceeded, BudgetExceeded
+from tacit.errors import LedgerUnavailable
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
 from tacit.privacy.ledger.analysts import Analyst
@@ -37,7 +35,7 @@ class Asked:
     on_behalf : Analyst, optional
     """
 
-    __slots__ = ("answers", "counted", "error", "on_behalf", "questions", "votes")
+    __slots__ = ("_gate", "answers", "counted", "error", "leads", "on_behalf", "questions", "votes")
 
     def __init__(
         self,
@@ -50,6 +48,9 @@ class Asked:
         self.votes, self.counted = votes, counted
         self.answers: list[Answer] | None = None
         self.error: Exception | None = None
+        self.leads = False
+        self._gate = threading.Lock()
+        self._gate.acquire()
 
     @property
     def pending(self) -> bool:
@@ -64,18 +65,35 @@ class Asked:
         return self.answers
 
     def goes_with(self, other: Asked) -> bool:
-        """Return whether one transaction can be for both: it is on behalf of one analyst."""
-        if self.on_behalf != other.on_behalf:
+        """Return whether one transaction can be for both, and each gets what it would get alone.
+
+        A transaction is on behalf of one analyst, and an allowance is used in the order asked.
+        """
+        if self.on_behalf != other.on_behalf or self._has_allowance():
             return False
         mine, theirs = self.votes, other.votes
-        return mine is None or theirs is None or mine.n_classes == theirs.n_classes
+        if mine is None or theirs is None:
+            return mine is theirs
+        return mine.n_classes == theirs.n_classes
+
+    def _has_allowance(self) -> bool:
+        return self.on_behalf is not None and self.on_behalf.allowance is not None
+
+    def wait(self) -> None:
+        """Wait until ``wake``; if that came before, do not."""
+        self._gate.acquire()
+
+    def wake(self) -> None:
+        """Let the caller go on."""
+        if self._gate.locked():
+            self._gate.release()
 
 
 AnswerAll = Callable[[Asked], list[Answer]]
 
 
 class Line:
-    """Callers that wait their turn, in the order they came.
+    """Callers that wait, in the order they came; the first of them leads.
 
     Examples
     --------
@@ -90,61 +108,78 @@ class Line:
 
     def forget(self) -> None:
         """Start anew in a process that was forked: whoever waited is waiting in the parent."""
-        self._turn = threading.Lock()
-        self._waiting: deque[Asked] = deque()
+        self._mutex = threading.Lock()  # held for a few steps, never while somebody is answered
+        self._waiting: list[Asked] = []
 
     def ask(self, asked: Asked, answer: AnswerAll) -> list[Answer]:
-        """Wait for a turn, or until somebody has answered on his; return the answers.
+        """Wait until a leader has answered, or lead and answer for others, too.
 
         ``answer`` answers what one or several ask, and is called by one thread at a time. Its
         answers may be fewer than the questions.
         """
-        self._waiting.append(asked)
         try:
-            with self._turn:
-                while asked.pending:
-                    self._serve_some(answer)
-        except BaseException:  # interrupted: nobody waits for it any more
-            with contextlib.suppress(ValueError):
-                self._waiting.remove(asked)
+            self._join(asked)
+            if not asked.leads:
+                asked.wait()
+            if asked.leads:
+                _serve(self._group(), answer)
+                self._leave(asked)
+        except BaseException:
+            self._leave(asked)
             raise
         return asked.result()
 
-    def _serve_some(self, answer: AnswerAll) -> None:
-        group = self._next()
-        try:
-            _serve(group, answer)
-        except BaseException:
-            # Interrupted: the others, who are waiting, go back to where they were.
-            self._waiting.extendleft(one for one in reversed(group) if one.pending)
-            raise
+    def _join(self, asked: Asked) -> None:
+        with self._mutex:
+            asked.leads = not self._waiting
+            self._waiting.append(asked)
 
-    def _next(self) -> list[Asked]:
-        """Take the first of the line, and those behind it who can be served along."""
-        waiting = self._waiting
-        first = waiting.popleft()
-        group, size = [first], len(first.questions)
-        while waiting and first.goes_with(waiting[0]):
-            size += len(waiting[0].questions)
-            if size > _TOGETHER:
-                break
-            group.append(waiting.popleft())
-        return group
+    def _group(self) -> list[Asked]:
+        """Return the leader and those who can be served along; they stay in line until they are."""
+        with self._mutex:
+            leader, *others = self._waiting
+            group, size = [leader], len(leader.questions)
+            for one in others:
+                if leader.goes_with(one):
+                    size += len(one.questions)
+                    if size > _TOGETHER:
+                        break
+                    group.append(one)
+            return group
+
+    def _leave(self, asked: Asked) -> None:
+        """Go; a leader lets everybody go who was served, and has the next in line lead.
+
+        Interrupted on its way, it may be called again.
+        """
+        with self._mutex:
+            if not asked.leads:
+                self._waiting = [one for one in self._waiting if one is not asked]
+                return
+            for one in self._waiting:
+                if not one.pending:
+                    one.wake()
+            self._waiting = [one for one in self._waiting if one.pending and one is not asked]
+            if self._waiting:
+                self._waiting[0].leads = True
+                self._waiting[0].wake()
+            asked.leads = False
 
 
 def _serve(group: Sequence[Asked], answer: AnswerAll) -> None:
     try:
         answers = answer(_joined(group))
-    except (BudgetExceeded, AllowanceExceeded) as error:
+    except Exception as error:
         if len(group) == 1:
             group[0].error = error
-            return
-        # Together they were too many; by itself each may still fit, or be free.
-        for one in group:
-            _serve([one], answer)
-    except Exception as error:
-        for one in group:
-            one.error = error
+        elif isinstance(error, LedgerUnavailable):
+            for one in group:  # an error each: threads write into what they raise
+                one.error = LedgerUnavailable(*error.args)
+                one.error.__cause__ = error
+        else:
+            # Together they were too many, or one asked amiss: each by itself may be answered.
+            for one in group:
+                _serve([one], answer)
     else:
         _hand_out(group, answers, answer)
 

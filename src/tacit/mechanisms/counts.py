@@ -66,8 +66,12 @@ class VoteCounts:
     @classmethod
     def joined(cls, parts: Sequence[VoteCounts]) -> VoteCounts:
         """Return several as one: of the same teachers, on the same classes."""
+        whole = cls.__new__(cls)
+        whole.n_teachers = parts[0].n_teachers
         rows = [row for part in parts for row in part.private_rows()]
-        return cls(np.array(rows, dtype=np.int64), parts[0].n_teachers)
+        whole._counts, whole._plain = _frozen(np.array(rows, dtype=np.int64)), None
+        whole.n_questions, whole.n_classes = len(rows), parts[0].n_classes
+        return whole
 
     def private_array(self) -> IntArray:
         """Return the counts themselves: for mechanisms only. Private."""

@@ -191,14 +191,18 @@ class Carrier(Generic[_T]):
                 group.sent.update(some)
                 yield joblib.delayed(_work)(self._task, some, self._shards.batch(some), config)
 
-        with closing(self._backend.results(calls(), patience=patience)) as results:
-            for found in results:
-                if isinstance(found, _Done):
-                    yield found
-                else:
-                    # What is under way is waited for: joblib's own workers may print the traceback
-                    # of a thread (a KeyError in loky) where results are thrown away.
-                    other.update(found)
+        try:
+            with closing(self._backend.results(calls(), patience=patience)) as results:
+                for found in results:
+                    if isinstance(found, _Done):
+                        yield found
+                    else:
+                        # What is under way is waited for: joblib's own workers may print the
+                        # traceback of a thread (a KeyError in loky) where work is thrown away.
+                        other.update(found)
+        except Exception:
+            if not other:
+                raise
         if other:
             refuse_differing(other)
 

@@ -183,7 +183,7 @@ _BEFORE_ALL = -(2**63)
 
 
 def _answers_to(wanted: Wanted) -> str:
-    addresses = (address(Kind.ANSWER, wanted.plan, key) for key in wanted.wanted)
+    addresses = (address(Kind.ANSWER, wanted.plan, key) for key in wanted.keys)
     return f"EXECUTE tacit_answers({_listed(addresses)})"
 
 
@@ -267,7 +267,7 @@ class _PostgresRows:
             self._server.write(_APPEND, values)
 
     def expect(self, wanted: Wanted, seen: int) -> None:
-        plan, keys, analyst = wanted.plan, wanted.wanted, wanted.analyst_key
+        plan, keys, analyst = wanted.plan, wanted.keys, wanted.analyst_key
         answers = _listed(address(Kind.ANSWER, plan, key) for key in keys)
         shown = _listed(keys if analyst else ())
         name = address(Kind.ANALYST, plan, analyst).hex()
@@ -300,18 +300,18 @@ class _Fetched:
     @classmethod
     def answers(cls, found: Sequence[Row], wanted: Wanted) -> _Fetched:
         """Return what ``_ANSWERS`` found."""
-        return cls(found, {(Kind.ANSWER, wanted.plan): wanted.wanted}, ())
+        return cls(found, {(Kind.ANSWER, wanted.plan): wanted.keys}, ())
 
     @classmethod
     def accounts(cls, found: Sequence[Row], wanted: Wanted) -> _Fetched:
         """Return what ``_EXPECT`` found."""
         keyed: dict[tuple[int, int], frozenset[bytes]] = {
-            (Kind.ANSWER, wanted.plan): wanted.wanted,
+            (Kind.ANSWER, wanted.plan): wanted.keys,
             (Kind.ANALYST, wanted.plan): frozenset([wanted.analyst_key]),
         }
         analyst = (int(Kind.ANALYST), wanted.plan, wanted.analyst_key)
         named = (row.seq for row in found if (row.kind, row.owner, row.key) == analyst)
-        keyed |= {(Kind.SHOWN, seq): wanted.wanted for seq in named}
+        keyed |= {(Kind.SHOWN, seq): wanted.keys for seq in named}
         return cls(found, keyed, keyed.keys() - {(Kind.ANALYST, wanted.plan)})
 
     def owned(self, kind: Kind, owner: int) -> list[Row]:

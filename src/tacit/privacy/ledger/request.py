@@ -50,8 +50,8 @@ class Request:
         on_behalf: Analyst | None,
         allow_insecure: bool,
     ) -> None:
-        self.plan, self.wanted = plan, frozenset(keys)
-        self._keys, self._release = keys, release
+        self.plan, self.keys = plan, frozenset(keys)
+        self._asked, self._release = keys, release
         self._analyst, self._allow_insecure = on_behalf, allow_insecure
 
     @property
@@ -69,7 +69,7 @@ class Request:
 
         ``known`` holds for the rows that the store shows; afterwards ``self.known`` does.
         """
-        keys = self._keys
+        keys = self._asked
         stored, new = self._look_up(store, opened)
         desk, unseen = None, stored
         if self._analyst is not None:
@@ -103,9 +103,9 @@ class Request:
         self, store: Store, opened: OpenPlan
     ) -> tuple[dict[bytes, Answer], dict[bytes, int]]:
         """Return the recorded answers, and the first position of every key that has none."""
-        keys = self._keys
-        found = store.keyed(_ANSWER, self.plan, self.wanted)
-        if not found and len(self.wanted) == len(keys):
+        keys = self._asked
+        found = store.keyed(_ANSWER, self.plan, self.keys)
+        if not found and len(self.keys) == len(keys):
             return {}, dict(zip(keys, range(len(keys)), strict=True))
         check_linked(store, found.values())
         stored = {key: opened.decoded(row).answer for key, row in found.items()}
@@ -175,7 +175,7 @@ class Request:
                 "charged. Check the disk (full? read-only?) and the connection, then ask again."
             )
         drawn = {key: stored[key] for key in self._drawn}
-        answers = _first_answered(self._keys, stored, drawn)
+        answers = _first_answered(self._asked, stored, drawn)
         self._refuse_unshown(store, opened, stored, len(answers))
         return answers
 
@@ -184,7 +184,7 @@ class Request:
     ) -> None:
         if self._analyst is None:
             return
-        shown = {key: stored[key] for key in self._keys[:given]}
+        shown = {key: stored[key] for key in self._asked[:given]}
         account = _Desk.read(store, opened, self._analyst)
         if account.unseen(store, shown):
             raise LedgerUnavailable(

@@ -22,7 +22,7 @@ APPLICATION_ID = int.from_bytes(b"TACI")
 ADDRESS_SIZE = 16
 ADDRESS = f"substr(body, 1, {ADDRESS_SIZE})"
 
-RECENT = 32768
+RECENT = 16384
 """Rows come onto the lists so many at a time. Part of the schema: files rely on it."""
 
 LISTED = f"((SELECT max(seq) FROM ledger_row) / {RECENT} * {RECENT})"
@@ -38,16 +38,16 @@ _KEY_LIST = """
 
 def _put_on_lists(which: str) -> tuple[str, str]:
     return (
-        f"INSERT INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row "
+        f"INSERT OR IGNORE INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row "
         f"WHERE {which} ORDER BY 1",
-        f"INSERT INTO ledger_owned SELECT kind, owner, seq FROM ledger_row WHERE {which}",
+        f"INSERT OR IGNORE INTO ledger_owned SELECT kind, owner, seq FROM ledger_row WHERE {which}",
     )
 
 
 # Each step is a list of statements. The key of a row is the first 32 bytes of its body.
 #
-# Since the third step rows are found by key and by owner on two lists, onto which they are put by
-# the thousand, in the transaction that adds the last of these. Keys lie anywhere among the others:
+# Since the third step rows are found by key and by owner on two lists, onto which they are put many
+# at a time, in the transaction that adds the last of these. Keys lie anywhere among the others:
 # put there at once, each answer would write a page or two besides its own. Rows beyond the lists,
 # fewer than ``RECENT``, are looked through or remembered (``recent.py``). The lists only say where
 # a row is: what is found there is compared with the row, which is chained.

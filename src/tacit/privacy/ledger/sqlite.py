@@ -268,7 +268,7 @@ class _SqliteRows:
             try:
                 self._execute(self._begin)
                 if self._wanted is not None:
-                    self._look_for(self._wanted.plan, self._wanted.wanted)
+                    self._look_for(self._wanted.plan, self._wanted.keys)
             except BaseException:
                 _roll_back(connection)
                 raise
@@ -421,7 +421,7 @@ class _SqliteRows:
         return None if found is None else Row._make(found)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _keyed(number: int) -> str:
     """Return the query for rows of a kind (1) and owner (2) with so many addresses (3 and on)."""
     return (
@@ -430,7 +430,7 @@ def _keyed(number: int) -> str:
     )
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def _newest_and_listed(number: int) -> str:
     """Return the query for the newest row, and whether one of so many addresses is listed."""
     listed = f"EXISTS (SELECT 1 FROM ledger_key AS k WHERE {_at_addresses(number)})"

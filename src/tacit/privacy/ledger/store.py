@@ -23,7 +23,7 @@ class Wanted(Protocol):
         """The plan's row."""
 
     @property
-    def wanted(self) -> frozenset[bytes]:
+    def keys(self) -> frozenset[bytes]:
         """The keys."""
 
     @property
