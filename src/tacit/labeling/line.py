@@ -49,8 +49,7 @@ class Asked:
         self.answers: list[Answer] | None = None
         self.error: Exception | None = None
         self.leads = False
-        self._gate = threading.Lock()
-        self._gate.acquire()
+        self._gate: threading.Lock | None = None  # shut while the caller waits
 
     @property
     def pending(self) -> bool:
@@ -79,13 +78,19 @@ class Asked:
     def _has_allowance(self) -> bool:
         return self.on_behalf is not None and self.on_behalf.allowance is not None
 
+    def shut(self) -> None:
+        """Prepare to wait."""
+        self._gate = threading.Lock()
+        self._gate.acquire()
+
     def wait(self) -> None:
         """Wait until ``wake``; if that came before, do not."""
+        assert self._gate is not None
         self._gate.acquire()
 
     def wake(self) -> None:
-        """Let the caller go on."""
-        if self._gate.locked():
+        """Let the caller go on, if it waits."""
+        if self._gate is not None and self._gate.locked():
             self._gate.release()
 
 
@@ -122,7 +127,10 @@ class Line:
             if not asked.leads:
                 asked.wait()
             if asked.leads:
-                _serve(self._group(), answer)
+                if len(self._waiting) == 1:
+                    asked.answers = answer(asked)
+                else:
+                    _serve(self._group(), answer)
                 self._leave(asked)
         except BaseException:
             self._leave(asked)
@@ -131,7 +139,10 @@ class Line:
 
     def _join(self, asked: Asked) -> None:
         with self._mutex:
-            asked.leads = not self._waiting
+            if self._waiting:
+                asked.shut()
+            else:
+                asked.leads = True
             self._waiting.append(asked)
 
     def _group(self) -> list[Asked]:
@@ -153,6 +164,9 @@ class Line:
         Interrupted on its way, it may be called again.
         """
         with self._mutex:
+            if len(self._waiting) == 1 and self._waiting[0] is asked:
+                self._waiting.clear()
+                return
             if not asked.leads:
                 self._waiting = [one for one in self._waiting if one is not asked]
                 return

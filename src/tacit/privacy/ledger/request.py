@@ -153,9 +153,8 @@ class Request:
     def _check_drawn(
         self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
     ) -> None:
-        paid = [cost for cost in map(_COST, answers) if cost]
-        drawn = Counter(itertools.chain.from_iterable(paid)) if paid else {}
-        if len(answers) > questions or not within(drawn, most):
+        paid = list(itertools.chain.from_iterable(map(_COST, answers)))
+        if len(answers) > questions or (paid and not within(Counter(paid), most)):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
