@@ -240,7 +240,7 @@ class _Release:
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         run = self._run
         full = run.most_it_can_cost(questions)
-        self._fits = not full or within(full, room)
+        self._fits = within(full, room)
         if self._fits or isinstance(run, PaidPerAnswer):
             return full
         single = run.most_it_can_cost(1)

@@ -38,9 +38,9 @@ _KEY_LIST = """
 
 def _put_on_lists(which: str) -> tuple[str, str]:
     return (
-        f"INSERT OR IGNORE INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row "
+        f"INSERT INTO ledger_key SELECT {ADDRESS}, kind, owner, seq FROM ledger_row "
         f"WHERE {which} ORDER BY 1",
-        f"INSERT OR IGNORE INTO ledger_owned SELECT kind, owner, seq FROM ledger_row WHERE {which}",
+        f"INSERT INTO ledger_owned SELECT kind, owner, seq FROM ledger_row WHERE {which}",
     )
 
 
@@ -81,8 +81,6 @@ STEPS: tuple[tuple[str, ...], ...] = (
         """,
     ),
     (
-        # A process that still runs older code would add rows to no list: its statements fail now.
-        "ALTER TABLE ledger_row RENAME COLUMN format_version TO row_format",
         "DROP TRIGGER ledger_keys",
         "DROP TABLE ledger_recent_key",
         "DROP INDEX ledger_owner",
@@ -99,6 +97,14 @@ STEPS: tuple[tuple[str, ...], ...] = (
             PRIMARY KEY (kind, owner, seq)
         ) STRICT, WITHOUT ROWID
         """,
+        *_put_on_lists("seq <= (SELECT max(seq) FROM ledger_row) / 4096 * 4096"),
+    ),
+    (
+        # More rows at a time. A process that still runs older code would look for rows on lists
+        # where they are not yet, or add some to no list: its statements fail now.
+        "ALTER TABLE ledger_row RENAME COLUMN format_version TO row_format",
+        "DELETE FROM ledger_key",
+        "DELETE FROM ledger_owned",
         *_put_on_lists(f"seq <= {LISTED}"),
     ),
 )

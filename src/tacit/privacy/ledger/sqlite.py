@@ -231,6 +231,7 @@ class _SqliteRows:
     """
 
     __slots__ = (
+        "_absent",
         "_begin",
         "_commit",
         "_execute",
@@ -240,7 +241,6 @@ class _SqliteRows:
         "_pid",
         "_recent",
         "_recent_holds",
-        "_absent",
         "_wanted",
         "connection",
     )
