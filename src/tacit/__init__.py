@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tacit.classifier import PATEClassifier as PATEClassifier
+    from tacit.data.schema import Column as Column
+    from tacit.data.schema import Schema as Schema
     from tacit.datasets.records import PublicPool as PublicPool
     from tacit.datasets.representation import PoolRepresentation as PoolRepresentation
     from tacit.datasets.steps import StepFeatures as StepFeatures
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from tacit.privacy.ledger.open import open_ledger as open_ledger
     from tacit.privacy.noise import SecureNoise as SecureNoise
     from tacit.students.noise_aware import NoiseAwareStudent as NoiseAwareStudent
+    from tacit.tables.read import read_table as read_table
 
 # Read from here, without importing, when the package is built.
 __version__ = "0.1.0.dev0"
@@ -43,6 +46,7 @@ _HOMES = {
     "Answer": "tacit.privacy.answer",
     "Budget": "tacit.privacy.budget",
     "ClippedMean": "tacit.mechanisms.clipped_mean",
+    "Column": "tacit.data.schema",
     "ConfidentVote": "tacit.mechanisms.confident",
     "ExponentialVote": "tacit.mechanisms.exponential",
     "GaussianVote": "tacit.mechanisms.noisy_argmax",
@@ -55,6 +59,7 @@ _HOMES = {
     "PrivateOracle": "tacit.oracle.private_oracle",
     "PublicModel": "tacit.persistence.public_model",
     "PublicPool": "tacit.datasets.records",
+    "Schema": "tacit.data.schema",
     "SecureNoise": "tacit.privacy.noise",
     "SparseVote": "tacit.mechanisms.sparse_vector",
     "StableRelease": "tacit.mechanisms.instability",
@@ -66,6 +71,7 @@ _HOMES = {
     "load_student": "tacit.persistence.student",
     "open_ledger": "tacit.privacy.ledger.open",
     "permute_and_flip": "tacit.mechanisms.exponential",
+    "read_table": "tacit.tables.read",
     "save_oracle": "tacit.persistence.oracle",
     "save_student": "tacit.persistence.student",
 }

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from tacit._correcting import Correcting
+from tacit._inputs import Inputs
 from tacit._opening import private_records
-from tacit._reading import Inputs
 from tacit._resolve import Sharding
 from tacit.correcting.rounds import Corrected
 from tacit.labeling.means import PlannedMeans

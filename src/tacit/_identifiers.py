@@ -7,9 +7,7 @@ either way.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,26 +18,12 @@ from tacit.errors import InvalidArgument
 SHORTEST_KEY = 16
 
 
-def identifier_bytes(one: Any) -> bytes:
-    """Return bytes that are equal for equal identifiers, whatever type their column took.
+def identifier_bytes(canonical: str | None) -> bytes:
+    """Return the bytes of an identifier's canonical text (``tacit.data.cells``).
 
-    A missing identifier elsewhere turns whole numbers into floats, a text elsewhere turns them
-    into text: 7, 7.0 and "7" are one person, or one odd record would re-shard everybody.
+    Records without a usable identifier count as one person's.
     """
-    if isinstance(one, np.generic):
-        one = one.item()
-    if isinstance(one, bytes):
-        return b"b" + one
-    if isinstance(one, float) and math.isfinite(one) and one.is_integer():
-        one = int(one)
-    if isinstance(one, int) and not isinstance(one, bool):
-        one = str(one)
-    if isinstance(one, str):
-        return b"s" + one.removesuffix(".0").encode("utf-8", "surrogatepass")
-    try:
-        return b"o" + repr(one).encode("utf-8", "surrogatepass")
-    except Exception:  # records without a usable identifier count as one person's
-        return b"o"
+    return b"s" + (canonical or "").encode("utf-8", "surrogatepass")
 
 
 def keyed_shards(ids: Iterable[object], n_shards: int, key: bytes) -> NDArray[np.intp]:

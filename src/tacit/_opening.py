@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit._reading import Inputs
+from tacit._inputs import Inputs
 from tacit._represented import RepresentedRows, represented
 from tacit._resolve import Resolved, Sharding
-from tacit.datasets.form import PointForm
+from tacit.data import PointReader, Schema
 from tacit.datasets.records import n_rows
 from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import (
@@ -25,13 +25,13 @@ from tacit.pipeline import (
     random_points,
 )
 from tacit.teachers.memory import estimate_memory
-from tacit.teachers.on_shards import ShardForm
+from tacit.teachers.on_shards import ShardReader
 
 
 def open_pool(
     inputs: Inputs,
     how: Resolved,
-    form: PointForm,
+    schema: Schema,
     classes: NDArray[Any],
     sharding: Sharding,
     terms: Terms,
@@ -47,7 +47,7 @@ def open_pool(
     if how.strategy is not None:
         asked = distinct_points(how.names)
     return ask_teachers(
-        _voters(inputs, how, form, sharding),
+        _voters(inputs, how, schema, sharding),
         how.points,
         asked,
         how.names,
@@ -63,7 +63,7 @@ def open_pool(
 
 
 def _voters(
-    inputs: Inputs, how: Resolved, form: PointForm, sharding: Sharding
+    inputs: Inputs, how: Resolved, schema: Schema, sharding: Sharding
 ) -> PrivateRecords | ShardedRecords | VoteCounts:
     """Return who votes: teachers of records here or in files, or those who voted elsewhere."""
     if inputs.votes is not None:
@@ -71,7 +71,7 @@ def _voters(
     found = how.representation
     if inputs.shards is not None:
         then = None if found is None else partial(represented, found)
-        return ShardedRecords(inputs.shards, ShardForm(form, then))
+        return ShardedRecords(inputs.shards, ShardReader(PointReader(schema), then))
     return private_records(inputs, sharding, found, how.points.points)
 
 

@@ -123,7 +123,7 @@ def resolve(
     unit = "record" if names is None else "person"
     told = assumptions_of(settings, neighbouring, unit, representation, own_features)
     if voters is not None:
-        unit, told = voters.unit, (*told, voters.told)
+        unit, told = voters.unit, (*told, voters.assumption)
     resolved = Resolved(
         learner=settings.learner,
         n_teachers=n_teachers,

@@ -17,10 +17,8 @@ from tacit import __version__, _validate
 from tacit._asking import Asking
 from tacit._corrected import correct, corrections_released
 from tacit._correcting import RECORDS_NEEDED, corrects, resolve_rounds
-from tacit._given import read_given
-from tacit._inputs import generator, workers
+from tacit._inputs import Inputs, checked_points, class_list, generator, read_inputs, workers
 from tacit._opening import open_pool, tell_memory
-from tacit._reading import Inputs, checked_points
 from tacit._represented import represented
 from tacit._resolve import Resolved, resolve
 from tacit._run_place import RunPlace
@@ -74,9 +72,11 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         logistic teachers, fitted all at once, that correct a student in ``rounds``.
     epsilon, delta : float
         The budget of one ``fit``. Keep delta below one over the number of records.
-    classes : array of labels, or "from-labels"
-        The possible labels, which must be public. "from-labels" reads them from the private labels
-        and says so in the statement: a class that occurs once would give that record away.
+    classes : array of labels
+        The possible labels, which must be public. Labels are compared by canonical form: 1, 1.0,
+        "1" and True are one label.
+    schema : Schema, optional
+        What every column holds. By default it is inferred from ``X_public``.
     protect : {"records", "labels"}
         ``records`` needs ``X_public`` in ``fit``. ``labels`` treats features as public and protects
         labels alone; without ``X_public`` part of the records give up their labels as the pool.
@@ -131,6 +131,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     classes_ : ndarray
+    schema_ : Schema
+        How every cell was read.
     privacy_ : PrivacyStatement
     student_ : the fitted public model
     resolved_params_ : dict
@@ -169,6 +171,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         epsilon: float = 1.0,
         delta: float = 1e-5,
         classes: Any = None,
+        schema: Any = None,
         protect: str = "records",
         neighbouring: str = "replace",
         mechanism: Any = "gaussian",
@@ -191,6 +194,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.classes = classes
+        self.schema = schema
         self.protect = protect
         self.neighbouring = neighbouring
         self.mechanism = mechanism
@@ -243,7 +247,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rng = generator(self.random_state)
         with _kept_unless_fitted(self):
             self.__dict__.pop("_asking", None)
-            inputs = read_given(self, X, y, X_public, groups, rng)
+            inputs = read_inputs(self, X, y, X_public, groups, rng)
             noise = self._noise()
             if not corrects(self):
                 self._ask_teachers(inputs, budget, noise, rng)
@@ -252,6 +256,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 self._correct(inputs, budget, noise, rng)
         return self
+
+    def _class_list(self, labels: Any) -> NDArray[Any]:
+        """Return the sorted list of classes. Tests of scikit-learn's contract override this."""
+        return class_list(self.classes)
 
     def _ask_teachers(
         self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
@@ -280,7 +288,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         opened = open_pool(
             inputs,
             how,
-            self.form_,
+            self.schema_,
             self.classes_,
             place.settled(sharding),
             Terms(

@@ -143,7 +143,7 @@ def refused(clf: Any, task: Any) -> None:
 )
 def test_a_failed_second_fit_leaves_the_first_alone(make, task, again, error):
     clf = make().fit(task.X, task.y, X_public=task.pool)
-    names = ("classes_", "form_", "representation_", "privacy_", "student_", "n_features_in_")
+    names = ("classes_", "schema_", "representation_", "privacy_", "student_", "n_features_in_")
     before, predicted = {name: getattr(clf, name) for name in names}, clf.predict_proba(task.X)
     with pytest.raises(error):
         again(clf, task)

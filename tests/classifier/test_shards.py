@@ -99,7 +99,7 @@ def test_pools_with_and_without_names_serve(
     [
         ({"neighbouring": "replace"}, {}, "'hash' goes with 'add-remove'"),
         ({"n_teachers": 59}, {}, '`n_teachers` must be "auto" or 60'),
-        ({"classes": "from-labels"}, {}, "`classes` must list the possible labels with shards"),
+        ({"classes": None}, {}, "`classes` must list the possible labels"),
         ({"protect": "labels"}, {}, "add-remove"),
         ({}, {"y": ["no"]}, "`y` must be left out with shards"),
         ({}, {"groups": [1]}, "`groups` must be left out with shards"),

@@ -68,7 +68,7 @@ def test_they_are_paid_for_like_others(pool: Any) -> None:
         ({"protect": "labels"}, {}, "`protect`"),
         ({"n_teachers": 999}, {}, '"auto" or 1000'),
         ({"classes": [0, 1]}, {}, "`classes` must be those of the votes"),
-        ({"classes": "from-labels"}, {}, "`classes` must list the possible labels"),
+        ({"classes": None}, {}, "`classes` must list the possible labels"),
         ({}, {"y": ["no"]}, "`y` must be left out with votes"),
         ({}, {"X_public": None}, "`X_public` must be given"),
         ({}, {"X_public": np.zeros((9, 2))}, "which has 9"),

@@ -21,7 +21,7 @@ import numpy as np
 
 from tacit.cli import fit, label, running  # noqa: F401  (loaded before the first fork)
 from tacit.cli.main import cli
-from tacit.datasets.form import PointForm
+from tacit.data import PointReader
 from tacit.labeling import question_keys
 from tacit.persistence import load_student
 from tacit.privacy.ledger import open_ledger
@@ -132,7 +132,7 @@ def stage(folder: Path) -> str:
 
 def _unrecorded(folder: Path, ledger: object) -> list[str]:
     pool = read_pool(folder / "pool.csv", Reading(), label="ill")
-    names = question_keys(PointForm(pool.points).conform(pool.points))
+    names = question_keys(np.asarray(PointReader(pool.schema).records(pool.points)))
     known = ledger.recorded(PlanId(1), names)  # type: ignore[attr-defined]
     found = []
     with (folder / "labels.csv").open() as file:

@@ -59,7 +59,7 @@ def test_it_answers_and_is_saved_like_any_other(
         ({"neighbouring": "replace"}, {}, "'hash' goes with 'add-remove'"),
         ({"n_teachers": 100}, {}, '"auto" or 200'),
         ({"mechanism": "sparse", "cutoff": "estimate"}, {}, '"estimate" needs records in memory'),
-        ({"classes": "from-labels"}, {}, "`classes` must list the possible labels"),
+        ({"classes": None}, {}, "`classes` must list the possible labels"),
         ({}, {"y": ["no"]}, "`y` must be left out with shards"),
         ({}, {"X_public": None}, "`X_public` must be given"),
         ({}, {"X_public": np.zeros((9, 3))}, "got 3"),

@@ -37,12 +37,7 @@ def test_a_golden_student_says_what_it_said(path):
     points = np.array(said["points"])
     assert model.predict(points).tolist() == said["labels"]
     np.testing.assert_allclose(model.predict_proba(points), said["probabilities"], rtol=1e-9)
-    # What a file does not say, because the field came later, has its default.
     statement, report = model.privacy_.to_dict(), json.loads(model.report().to_json())
-    assert statement.pop("planned") is None and report["statement"].pop("planned") is None
-    assert {statement.pop("released"), report["statement"].pop("released")} == {"answers"}
-    assert (report.pop("rounds"), report.pop("stopped")) == ([], "budget")
-    assert (report.pop("command"), report.pop("curve"), report.pop("check")) == ("", None, None)
     assert json.loads(json.dumps(statement)) == said["statement"]
     assert report == said["report"]
 

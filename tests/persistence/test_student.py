@@ -328,7 +328,7 @@ def test_a_manifest_without_an_entry_is_damage(clf, tmp_path):
     path = saved(clf, tmp_path)
     content = path.read_bytes().split(b"\n", 1)[1]
     line, _, model = content.partition(b"\n")
-    for name in ("classes", "privacy", "report", "form"):
+    for name in ("classes", "privacy", "report", "schema"):
         told = json.loads(line)
         del told[name]
         path.write_bytes(envelope.seal("student", 1, json.dumps(told).encode() + b"\n" + model))

@@ -11,13 +11,14 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tacit import Budget
+from tacit.data import Column, PointReader, Schema
+from tacit.data.cells import rounded
 from tacit.errors import DamagedFile, ExposedFiles, InvalidArgument
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
-from tacit.tables import Column, Columns
 
 SETTINGS = {"epsilon": 1.0}
 PEOPLE = [f"p{k}" for k in range(200)]
-RECORDS = set(np.random.default_rng(0).normal(size=(200, 2))[:, 0])
+RECORDS = set(rounded(np.random.default_rng(0).normal(size=(200, 2)))[:, 0])
 
 
 class Counting(LogisticRegression):
@@ -180,10 +181,12 @@ def test_a_name_keeps_its_budget(project: Project) -> None:
 @pytest.mark.needs("pandas")
 @pytest.mark.parametrize("name", ["boosting", "forest", "logistic", "tree", "sklearn.svm.SVC"])
 def test_learners_take_missing_and_unknown_values(name: str) -> None:
-    layout = Columns((Column("age"), Column("empty"), Column("sex", ("f", "m"))))
+    import pandas as pd
+
+    schema = Schema([Column("age"), Column("empty"), Column("sex", "category", ("f", "m"))])
     cells = {"age": ["1", "", "3", "4"] * 5, "empty": [""] * 20, "sex": ["f", "m", "?", "z"] * 5}
-    learner = learner_for(name, {}, layout)
-    X = layout.frame(cells)
+    learner = learner_for(name, {}, schema)
+    X = PointReader(schema).records(pd.DataFrame(cells, dtype=object))
     assert set(learner.fit(X, [0, 1, 0, 1] * 5).predict(X)) <= {0, 1}
 
 
@@ -198,4 +201,4 @@ def test_learners_take_missing_and_unknown_values(name: str) -> None:
 )
 def test_learners_that_cannot_be_made(name: str, params: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        learner_for(name, params, Columns((Column("age"),)))
+        learner_for(name, params, Schema((Column("age"),)))

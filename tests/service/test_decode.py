@@ -10,16 +10,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tacit.oracle.points import PointReader
+from tacit.data import PointReader, Schema
 from tacit.service.decode import decode
 from tacit.service.problems import Problem
 
-NUMBERS = PointReader.for_records(np.zeros((3, 2)), None, missing=False)
-GAPS = PointReader.for_records(np.zeros((3, 2)), None, missing=True)
-TEXTS = PointReader.for_records(["a", "b"], ["a", "b"], missing=False)
-OBJECTS = PointReader.for_records(
-    np.array([["a", 1]], dtype=object), np.array([["a", 1]], dtype=object), missing=False
-)
+NUMBERS = PointReader(Schema.of_numbers(2), missing=False)
+GAPS = PointReader(Schema.of_numbers(2), missing=True)
+TEXTS = PointReader(Schema.of_texts(), missing=False)
+OBJECTS = PointReader(Schema.infer(np.array([["a", 1]], dtype=object)), missing=False)
 
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
@@ -44,8 +42,8 @@ def readers() -> list[PointReader]:
         return found
     frame = pd.DataFrame({"age": [1.0], "side": pd.Categorical(["up"], ["up", "down"])})
     plain = pd.DataFrame({"age": [1.0], "height": [2.0]})
-    return [*found, PointReader.for_records(frame, frame, missing=False),
-            PointReader.for_records(plain, plain, missing=True)]  # fmt: skip
+    return [*found, PointReader(Schema.infer(frame), missing=False),
+            PointReader(Schema.infer(plain), missing=True)]  # fmt: skip
 
 
 READERS = readers()

@@ -8,14 +8,14 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 
+from tacit.data import Column, Schema
+from tacit.data.cells import label_text, numbers, text
 from tacit.shards import storage
 from tacit.shards.header import Sharding
-from tacit.tables import Column, Columns
-from tacit.tables.layout import number, word
 
 pytestmark = pytest.mark.needs("pandas")
 
-HOW = Sharding(1, "person", "y", False, Columns((Column("a"), Column("b", ("7", "f")))), "")
+HOW = Sharding(1, "person", "y", Schema([Column("a"), Column("b", "category", ("7", "f"))]), "")
 NUMERALS = st.text("0123456789+-.eEinfaxd_ \t,١", max_size=7)
 CELLS = st.one_of(
     NUMERALS,
@@ -33,10 +33,10 @@ def test_a_cell_is_read_alike_whatever_stands_beside_it(cells: list[str | None])
     column = pa.array(cells, type=pa.string())
     _, _, ids = storage.identifiers(column)
     given_ = {"a": column, "b": column, "y": column, "person": column}
-    batch = storage.stored(given_, HOW, ids, storage.schema(HOW))
+    batch = storage.stored(given_, HOW, ids, storage.storage_types(HOW))
     for at, cell in enumerate(cells):
-        stored, read = batch.column("a")[at].as_py(), number(cell)
+        stored, read = batch.column("a")[at].as_py(), float(numbers([cell])[0])
         assert stored == read or (math.isnan(stored) and math.isnan(read))
-        assert batch.column("b")[at].as_py() == (word(cell) if word(cell) in ("7", "f") else None)
-        assert batch.column("y")[at].as_py() == (word(cell) or "")
-        assert ids[at].as_py() == (word(cell) or "")
+        assert batch.column("b")[at].as_py() == (text(cell) if text(cell) in ("7", "f") else None)
+        assert batch.column("y")[at].as_py() == (label_text(cell) or "")
+        assert ids[at].as_py() == (text(cell) or "")

@@ -13,7 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tacit._inputs import identifiers
-from tacit.datasets.form import PointForm
+from tacit.data import PointReader, Schema
 from tacit.teachers import equal_split, train_and_count, train_teachers
 from tacit.teachers.labels import ClassList
 
@@ -100,6 +100,6 @@ def test_one_odd_identifier_changes_no_other() -> None:
 
 
 def test_a_number_too_large_for_a_float_is_missing_not_an_error() -> None:
-    form = PointForm(np.zeros((2, 2)))
-    read = np.asarray(form.conform([[0.5, 1.0], [10**400, 2.0]]))
+    reader = PointReader(Schema.of_numbers(2))
+    read = np.asarray(reader.records([[0.5, 1.0], [10**400, 2.0]]))
     assert np.isnan(read[1, 0]) and read[1, 1] == 2.0

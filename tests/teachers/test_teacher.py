@@ -118,7 +118,7 @@ def test_answers_of_a_wrong_shape_become_default_votes(answer: Any) -> None:
     assert (fitted(Scripted(answer)).votes(QUESTIONS) == 0).all()
 
 
-@pytest.mark.parametrize("odd", [np.nan, None, "rye", 1, 1.5, b"spam", np.inf, ["spam"]])
+@pytest.mark.parametrize("odd", [np.nan, None, "rye", 1, 1.5, b"rye", np.inf, ["spam"]])
 def test_only_the_points_without_a_usable_label_get_the_default(odd: Any) -> None:
     def answer(X: Any) -> Any:
         labels = np.empty(len(X), dtype=object)
@@ -158,7 +158,7 @@ def test_scores_that_are_not_numbers_become_default_votes(learner: Any) -> None:
     assert teacher.events == {"diverged": 1}
 
 
-@pytest.mark.parametrize("odd", ["rye", None, np.nan, 7, ("a",), [1], "ham "])
+@pytest.mark.parametrize("odd", ["rye", None, np.nan, 7, ("a",), [1], "ham ham"])
 def test_a_label_outside_the_list_adds_no_class_and_changes_no_other(odd: Any) -> None:
     seen: list[Any] = []
     learner = Scripted(lambda X: ["spam"] * len(X), fit=lambda X, y: seen.append((X, y)))

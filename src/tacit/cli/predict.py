@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -55,7 +54,7 @@ def predict(
     check_outputs({"--out": out}, [model, points])
     loaded = load_student(model, trusted=trust)
     reading = Reading(file_format, encoding, delimiter, columns)
-    table = read_points(points, _layout(loaded), reading)
+    table = read_points(points, loaded.schema_, reading)
     header, rows = ["label"], [[label] for label in loaded.predict(table).tolist()]
     if proba:
         if not hasattr(loaded, "predict_proba"):
@@ -68,26 +67,3 @@ def predict(
         click.echo(content.decode(), nl=False)
     else:
         replace_file(out, content)
-
-
-def _layout(model: Any) -> Any:
-    """Return what a row is to a saved model."""
-    from tacit.errors import InvalidArgument
-    from tacit.tables import Column, Columns, Width
-
-    frame = model.form_.columns
-    if frame is not None:
-        known = [getattr(dtype, "categories", None) for dtype in frame.dtypes]
-        return Columns(
-            tuple(
-                Column(str(name), None if one is None else tuple(map(str, one)))
-                for name, one in zip(frame.columns, known, strict=True)
-            )
-        )
-    names = getattr(model, "feature_names_in_", None)
-    if names is not None:
-        return Columns(tuple(Column(str(name)) for name in names))
-    width = getattr(model, "n_features_in_", None)
-    if width is None:
-        raise InvalidArgument("This model takes texts, which no file format here holds.")
-    return Width(int(width))

@@ -10,11 +10,12 @@ from typing import Any, Protocol
 
 from tacit._inputs import Voters
 from tacit.cli.run_options import Asked
+from tacit.data import Schema
+from tacit.data.cells import label_text
 from tacit.errors import InvalidArgument
 from tacit.labeling import read_counts
 from tacit.shards import ShardFolder, open_shards
 from tacit.tables import Pool, Reading, read_points, read_pool, read_private
-from tacit.tables.layout import Columns
 from tacit.tables.source import opened
 
 
@@ -71,13 +72,13 @@ class _Records:
 
     def pool(self, asked: Asked, reading: Reading) -> Pool:
         pool = read_own_pool(asked, reading)
-        if isinstance(pool.layout, Columns) and asked.label is None:
+        if pool.schema.columns and asked.label is None:
             raise InvalidArgument("--label must name the column of the labels.")
         return pool
 
     def read(self, asked: Asked, pool: Pool, reading: Reading) -> dict[str, Any]:
         table = read_private(
-            self._there(), pool.layout, reading, label=asked.label, group=asked.group
+            self._there(), pool.schema, reading, label=asked.label, group=asked.group
         )
         return {"X": table.X, "y": table.y, "groups": table.groups}
 
@@ -89,7 +90,7 @@ class _Records:
 
 
 class _Shards:
-    """A folder of shards, whose layout is the pool's too."""
+    """A folder of shards, whose schema is the pool's too."""
 
     def __init__(self, shards: ShardFolder) -> None:
         self._shards = shards
@@ -112,8 +113,8 @@ class _Shards:
                     f"{option} must be left out, or {own[option]!r} as in the shards, got "
                     f"{given!r}."
                 )
-        layout = self._shards.sharding.layout
-        return Pool(read_points(asked.public, layout, reading), layout, None)
+        schema = self._shards.sharding.schema
+        return Pool(read_points(asked.public, schema, reading), schema, None)
 
     def read(self, asked: Asked, pool: Pool, reading: Reading) -> dict[str, Any]:
         return {"X": self._shards}
@@ -163,13 +164,29 @@ class _Counts:
         return {"counts": True}
 
 
+def read_schema(path: Path) -> Schema:
+    """Read a schema from a JSON file."""
+    with opened(path) as file:
+        content = file.read()
+    try:
+        return Schema.from_json(content)
+    except InvalidArgument as error:
+        raise InvalidArgument(f"--schema {str(path)!r}: {error}") from None
+
+
 def read_own_pool(asked: Asked, reading: Reading) -> Pool:
     """Read public points whose columns decide what a row is."""
     out = [name for name in (*asked.drop, asked.group) if name is not None]
     pool = read_pool(
-        asked.public, reading, label=asked.label, leave_out=out, categories=asked.category
+        asked.public,
+        reading,
+        label=asked.label,
+        leave_out=out,
+        categories=asked.category,
+        schema=None if asked.schema is None else read_schema(asked.schema),
     )
-    unknown = sorted({one for one in pool.labels or () if one is not None} - set(asked.classes))
+    known = {label_text(name) for name in asked.classes}
+    unknown = sorted({one for one in pool.labels or () if one is not None} - known)
     if unknown:
         raise InvalidArgument(
             f"The pool {str(asked.public)!r} has the label {unknown[0]!r}, which is not in "

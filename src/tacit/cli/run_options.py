@@ -37,6 +37,7 @@ class Asked:
     n_queries: int | str
     drop: tuple[str, ...]
     category: tuple[str, ...]
+    schema: Path | None
     format: str
     encoding: str
     delimiter: str
@@ -99,6 +100,8 @@ _OPTIONS = [
     click.option("--drop", type=Names(), default=(), help="Columns that are no features."),
     click.option("--category", type=Names(), default=(),
                  help="Columns of names that look like numbers."),
+    click.option("--schema", type=_FILE, help="JSON file that says what every column holds "
+                 "[default: what the pool shows]."),
     click.option("--format", type=click.Choice(["auto", "csv", "parquet", "libsvm"]),
                  default="auto", show_default=True, help="Of both files; auto: by their names."),
     click.option("--encoding", default="utf-8", show_default=True),

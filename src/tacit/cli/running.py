@@ -13,12 +13,12 @@ import click
 
 from tacit import __version__
 from tacit._correcting import RECORDS_NEEDED, corrects, resolve_rounds
+from tacit._inputs import checked_points
 from tacit._resolve import resolve
 from tacit.cli.amounts import left, promised, words
 from tacit.cli.endings import told_in_one_line
 from tacit.cli.private_source import PrivateSource, private_source
 from tacit.cli.run_options import Asked
-from tacit.datasets.form import PointForm
 from tacit.datasets.records import PublicPool, n_rows
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.privacy.budget import Budget
@@ -27,7 +27,6 @@ from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
 from tacit.report import RunReport
 from tacit.tables import Pool, Reading, read_labelled
-from tacit.tables.layout import word
 from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
 
@@ -54,7 +53,7 @@ def run(kind: str, asked: Asked, write: Results) -> None:
     source.check()  # whether it is there is public, and is said before anybody is asked to spend
     known = None
     if asked.check is not None:
-        known = read_labelled(asked.check, pool.layout, reading, label=source.label(asked))
+        known = read_labelled(asked.check, pool.schema, reading, label=source.label(asked))
     settings = _settings(kind, asked, source, pool)
     with told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
         try:
@@ -73,17 +72,13 @@ def run(kind: str, asked: Asked, write: Results) -> None:
 
 def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
     ClassList(list(asked.classes))  # refused now, if they are
-    for name in asked.classes:
-        if word(name) is None:
-            raise InvalidArgument(
-                f"--classes must not hold {name!r}: in a file it stands for a missing label."
-            )
     everything = asked.n_queries == "all"
     return ProjectClassifier(
-        learner_for(asked.learner, dict(asked.param), pool.layout),
+        learner_for(asked.learner, dict(asked.param), pool.schema),
         epsilon=asked.epsilon,
         delta=asked.delta,
         classes=list(asked.classes),
+        schema=pool.schema,
         neighbouring=asked.neighbouring,
         mechanism=asked.mechanism,
         release=asked.release,
@@ -101,11 +96,11 @@ def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier
 def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:
     """Return what makes two runs the same run; all of it is public."""
     left_out = ("private", "project", "public", "jobs", "dry_run", "n", "fresh", "yes", "as_json",
-                "quiet", "check", "counts")  # fmt: skip
+                "quiet", "check", "counts", "schema")  # fmt: skip
     told = {name: value for name, value in vars(asked).items() if name not in left_out}
     with opened(asked.public) as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    what = {"kind": kind, "pool": digest, "layout": repr(pool.layout), "v": __version__}
+    what = {"kind": kind, "pool": digest, "schema": pool.schema.to_dict(), "v": __version__}
     return {**told, **what, **source.identity()}
 
 
@@ -123,9 +118,12 @@ def _price(
     voters = source.voters(asked)
     if asked.n is None and voters is None:
         raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
-    form = PointForm(pool.points)
     names = None if asked.group is None else [b"%d" % one for one in range(asked.n or 0)]
-    points, n_classes = PublicPool(form.conform(pool.points)), len(set(asked.classes))
+    clf.schema_ = pool.schema
+    points, n_classes = (
+        PublicPool(checked_points(clf, pool.points, reset=True)),
+        len(set(asked.classes)),
+    )
     if corrects(clf):
         if asked.n is None:
             raise InvalidArgument(RECORDS_NEEDED)

@@ -13,8 +13,9 @@ from tacit.cli.config import Names
 from tacit.errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
+    from tacit.data import Schema
     from tacit.shards.write import Asked
-    from tacit.tables import Columns, Reading
+    from tacit.tables import Reading
 
 FINDING = 1
 """Exit status when a folder of shards does not hold."""
@@ -40,9 +41,10 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--public",
     type=_PATH,
-    help="Public points of the same kind: their columns decide what a row is. Parquet "
-    "files of numbers do without.",
+    help="Public points of the same kind: their columns decide what a row is. Without "
+    "them, and without --schema, all columns are read as numbers.",
 )
+@click.option("--schema", type=_PATH, help="JSON file that says what every column holds.")
 @click.option("--drop", type=Names(), default=(), help="Columns that are no features.")
 @click.option(
     "--category",
@@ -116,6 +118,7 @@ def _write(
     identifier: str | None,
     label: str | None,
     public: Path | None,
+    schema: Path | None,
     drop: tuple[str, ...],
     category: tuple[str, ...],
     file_format: str,
@@ -141,13 +144,13 @@ def _write(
             "it changes when another record comes or goes. Add a column of identifiers first."
         )
     reading = Reading(file_format, encoding, delimiter, columns)
-    layout = _layout(public, reading, label, (*drop, identifier), category)
+    columns_read = _schema(public, schema, reading, label, (*drop, identifier), category)
     key = None if key_file is None else _key(key_file)
     how: dict[str, Any] = {
         "n_shards": n_shards,
         "identifier": identifier,
         "label": label,
-        "layout": layout,
+        "schema": columns_read,
         "leave_out": drop,
         "reading": reading,
     }
@@ -166,23 +169,27 @@ def _write(
     click.echo("Use them with add-remove neighbours: a replaced record would move two votes.")
 
 
-def _layout(
+def _schema(
     public: Path | None,
+    schema: Path | None,
     reading: Reading,
     label: str,
     leave_out: tuple[str, ...],
     category: tuple[str, ...],
-) -> Columns | None:
-    from tacit.tables import Columns, read_pool
+) -> Schema | None:
+    from tacit.cli.private_source import read_schema
+    from tacit.tables import read_pool
 
+    if schema is not None:
+        return read_schema(schema)
     if public is None:
         if category:
             raise InvalidArgument("--category needs --public, whose points list the categories.")
         return None
     pool = read_pool(public, reading, label=label, leave_out=leave_out, categories=category)
-    if not isinstance(pool.layout, Columns):
+    if not pool.schema.columns:
         raise InvalidArgument("--public must have named columns: give CSV or Parquet.")
-    return pool.layout
+    return pool.schema
 
 
 def _key(file: Path) -> bytes:
@@ -201,14 +208,16 @@ def _key(file: Path) -> bytes:
 
 
 def _say_plan(asked: Asked, out: Path, key_file: Path | None, *, as_json: bool) -> None:
+    from tacit.data import Kind
+
     told = {
         "folder": str(out),
         "shards": asked.n_shards,
         "files": len(asked.sources),
         "identifier": asked.identifier,
         "label": asked.label,
-        "numbers": [one.name for one in asked.layout.columns if one.categories is None],
-        "categories": [one.name for one in asked.layout.columns if one.categories is not None],
+        "numbers": [one.name for one in asked.schema.columns if one.kind.is_numeric],
+        "categories": [one.name for one in asked.schema.columns if one.kind is Kind.CATEGORY],
         "key": "drawn anew, unless the folder has one" if key_file is None else str(key_file),
     }
     if as_json:

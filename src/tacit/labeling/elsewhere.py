@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 
 from tacit import _validate
 from tacit._files import Source
+from tacit.data.cells import number
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.labeling.question import question_keys
 from tacit.mechanisms.counts import VoteCounts
 from tacit.tables.cells import cells_in, names_in
-from tacit.tables.layout import number
 from tacit.tables.source import Format, Reading, opened
 from tacit.teachers.labels import DEFAULT, ClassList
 

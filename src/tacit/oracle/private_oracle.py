@@ -14,18 +14,20 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from tacit import _validate
-from tacit._given import check_shards, public_classes, refuse_beside
 from tacit._inputs import (
-    check_columns,
+    check_features,
+    check_shards,
     class_list,
     generator,
     identifiers,
     numbered,
     private_labels,
-    refuse_other_kind,
+    record_schema,
+    refuse_beside,
     workers,
 )
 from tacit._settings import refuse_silent, relation_of
+from tacit.data import PointReader, Schema
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
@@ -36,7 +38,6 @@ from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.oracle import rules
 from tacit.oracle.budget_left import BudgetLeft
 from tacit.oracle.estimate import estimate_error, mean_error
-from tacit.oracle.points import PointReader, takes_missing
 from tacit.oracle.single_labels import SingleLabels
 from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
@@ -50,7 +51,7 @@ from tacit.privacy.price import price
 from tacit.report import PrivacyStatement
 from tacit.shards import ShardFolder
 from tacit.teachers.holdout import train_and_test
-from tacit.teachers.learner import check_learner
+from tacit.teachers.learner import check_learner, takes_missing
 from tacit.teachers.on_shards import train_on_shards
 from tacit.teachers.train import train_teachers
 from tacit.teachers.vote import TeacherEnsemble
@@ -89,8 +90,11 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         Trained on every shard.
     epsilon, delta : float
         The budget of everything this oracle will ever answer.
-    classes : array of labels, or "from-labels"
+    classes : array of labels
         The possible labels, which must be public; see ``PATEClassifier``.
+    schema : Schema, optional
+        What every column holds. By default it is inferred from ``X_public``; without either, only
+        numbers are read and everything else is missing.
     protect : {"records", "labels"}
     neighbouring : {"replace", "add-remove"}
         See ``Neighbouring``. ``add-remove`` needs ``groups`` and a number of teachers.
@@ -147,6 +151,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         epsilon: float = 1.0,
         delta: float = 1e-5,
         classes: Any = None,
+        schema: Any = None,
         protect: str = "records",
         neighbouring: str = "replace",
         mechanism: Any = "sparse",
@@ -163,6 +168,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self.epsilon = epsilon
         self.delta = delta
         self.classes = classes
+        self.schema = schema
         self.protect = protect
         self.neighbouring = neighbouring
         self.mechanism = mechanism
@@ -202,12 +208,12 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         missing = takes_missing(self.learner)
         if isinstance(X, ShardFolder):
             refuse_beside(X, y, X_public, groups)
-            reader = PointReader.for_records(X_public, X_public, missing=missing)
+            reader = PointReader(X.sharding.schema, missing=missing)
             read = self._read_shards(X, X_public, reader)
             records: PrivateRecords | ShardFolder = X
             n_teachers = X.n_shards
         else:
-            reader = PointReader.for_records(X, X_public, missing=missing)
+            reader = PointReader(record_schema(self.schema, X, X_public), missing=missing)
             read = self._read(X, y, groups, X_public, reader)
             records, n_units = _records(read, noise)
             n_teachers = rules.teachers(self.n_teachers, n_units, budget.epsilon)
@@ -268,7 +274,10 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         }
         if isinstance(records, ShardFolder):
             seed = int(rng.integers(2**31))
-            return train_on_shards(self.learner, records, seed=seed, **settings), None
+            schema = records.sharding.schema
+            return train_on_shards(
+                self.learner, records, seed=seed, schema=schema, **settings
+            ), None
         shards = split(records, n_teachers, read.relation, rng)
         settings["seed"] = int(rng.integers(2**31))
         if tested:
@@ -301,8 +310,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     def _read(self, X: Any, y: Any, groups: Any, X_public: Any, reader: PointReader) -> _Read:
         records = reader.records(X)
         labels = private_labels(y, n_rows(records))
-        classes = class_list(self.classes, labels)
-        refuse_other_kind(y, classes)
+        classes = class_list(self.classes)
         names = identifiers(groups, n_rows(records))
         relation = relation_of(
             self.protect, self.neighbouring, grouped=names is not None, n_teachers=self.n_teachers
@@ -316,8 +324,8 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
                 '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
             )
         relation = check_shards(self, shards)
-        check_columns(X_public, shards.feature_names, len(shards.feature_names))
-        classes = public_classes(self.classes, "shards")
+        check_features(X_public, shards)
+        classes = class_list(self.classes)
         names: list[bytes] = []  # in the shards
         return _Read(None, np.empty(0), names, reader.questions(X_public), classes, relation)
 
@@ -382,7 +390,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             Whether questions may have missing values.
         """
         oracle = cls(epsilon=terms.budget.epsilon, delta=terms.budget.delta, ledger=ledger)
-        reader = PointReader.for_records(like, like, missing=missing)
+        reader = PointReader(Schema.infer(like), missing=missing)
         return oracle._open(terms, reader, source, open_ledger(ledger), oracle._noise())
 
     def _open(

@@ -16,6 +16,7 @@ from typing import Any
 from tacit import __version__, _validate
 from tacit._files import Source, write_new
 from tacit._private_files import FILE_MODE, PrivateDirectory
+from tacit.data import PointReader, Schema
 from tacit.errors import (
     InvalidArgument,
     LedgerError,
@@ -24,13 +25,11 @@ from tacit.errors import (
 )
 from tacit.labeling.source import VotingSource
 from tacit.oracle.estimate import ESTIMATE, estimate_plan
-from tacit.oracle.points import PointReader
 from tacit.oracle.private_oracle import PrivateOracle
 from tacit.oracle.terms import OracleTerms
 from tacit.persistence import envelope, manifest, oracle_terms
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
 from tacit.persistence.files import new_directory
-from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
 from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
@@ -288,22 +287,12 @@ class _Carried:
         """Nothing was drawn."""
 
 
-# ---- the form of a point ------------------------------------------------------------------------
+# ---- how questions are read ----------------------------------------------------------------------
 
 
 def _reader_to_dict(reader: PointReader) -> dict[str, Any]:
-    return {
-        "form": point_form_to_dict(reader.form),
-        "sparse": reader.form.sparse,
-        "width": reader.width,
-        "names": reader.names,
-        "missing": reader.missing,
-    }
+    return {"schema": reader.schema.to_dict(), "missing": reader.missing}
 
 
 def _reader_from_dict(saved: Mapping[str, Any]) -> PointReader:
-    form = point_form_from_dict(saved["form"])
-    form.sparse = None if saved["sparse"] is None else bool(saved["sparse"])
-    names = None if saved["names"] is None else tuple(str(name) for name in saved["names"])
-    width = None if saved["width"] is None else int(saved["width"])
-    return PointReader(form, width, names, bool(saved["missing"]))
+    return PointReader(Schema.from_dict(saved["schema"]), missing=bool(saved["missing"]))

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import validate_data
 
+from tacit._inputs import checked_points
 from tacit._represented import represented
-from tacit.datasets.form import Kind, PointForm
+from tacit.data import Schema
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.report import PrivacyStatement, RunReport
@@ -37,8 +37,8 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes : ndarray
     privacy : PrivacyStatement
     report : RunReport
-    form : PointForm
-        What a point is.
+    schema : Schema
+        How every cell is read.
     representation : fitted transformer, optional
         Applied to points before the student sees them.
     n_features : int, optional
@@ -65,7 +65,7 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes: NDArray[Any],
         privacy: PrivacyStatement,
         report: RunReport,
-        form: PointForm,
+        schema: Schema,
         representation: Any = None,
         n_features: int | None = None,
         feature_names: tuple[str, ...] | None = None,
@@ -74,7 +74,7 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.student_ = student
         self.classes_ = classes
         self.privacy_ = privacy
-        self.form_ = form
+        self.schema_ = schema
         self.representation_ = representation
         self.trusts_ = trusts
         self._report = report
@@ -113,18 +113,7 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def _points(self, X: Any) -> Any:
-        X = self.form_.conform(X)
-        if self.form_.kind is Kind.NUMBERS:
-            X = validate_data(
-                self,
-                X,
-                reset=False,
-                accept_sparse="csr",
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
-        else:
-            validate_data(self, X, reset=False, skip_check_array=True)
+        X = checked_points(self, X, reset=False)
         return X if self.representation_ is None else represented(self.representation_, X)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -14,9 +14,9 @@ from typing import Any
 
 from tacit import __version__
 from tacit._files import Source, read_file, replace_file
+from tacit.data import Schema
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
 from tacit.persistence import envelope, manifest, models
-from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.persistence.public_model import PublicModel
 from tacit.report import RunReport
 from tacit.report.reading import statement_of
@@ -156,7 +156,7 @@ def _public_model(told: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> 
         classes=classes,
         privacy=privacy,
         report=replace(RunReport.from_dict(told["report"]), statement=privacy),
-        form=point_form_from_dict(told["form"]),
+        schema=Schema.from_dict(told["schema"]),
         representation=before[0] if before else None,
         n_features=told["n_features"],
         feature_names=None if names is None else tuple(names),
@@ -175,14 +175,14 @@ def _manifest(clf: Any) -> dict[str, Any]:
         "classes": manifest.labels_to_dict(clf.classes_, name="classes"),
         "privacy": clf.privacy_.to_dict(),
         "report": clf.report().to_dict(),
-        "form": point_form_to_dict(clf.form_),
+        "schema": clf.schema_.to_dict(),
         "feature_names": None if names is None else [str(name) for name in names],
         "n_features": None if width is None else int(width),
     }
 
 
 def _check_fitted(clf: Any) -> None:
-    for name in ("student_", "classes_", "form_", "privacy_", "report"):
+    for name in ("student_", "classes_", "schema_", "privacy_", "report"):
         if not hasattr(clf, name):
             raise InvalidArgument(
                 f"`clf` must be a fitted PATEClassifier or a PublicModel, got a "

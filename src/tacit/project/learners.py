@@ -13,8 +13,8 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from tacit.data import Kind, Schema
 from tacit.errors import InvalidArgument
-from tacit.tables import Columns, Layout
 
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
     "boosting": (
@@ -33,8 +33,8 @@ BUILT_IN = "built-in"
 _NATIVE = "HistGradientBoostingClassifier"
 
 
-def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
-    """Return a learner for rows of this layout.
+def learner_for(name: str, params: Mapping[str, Any], schema: Schema) -> Any:
+    """Return a learner for rows of this schema.
 
     Parameters
     ----------
@@ -43,15 +43,14 @@ def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
         name of a class with ``fit`` and ``predict``.
     params : mapping
         Arguments of the class.
-    layout : Layout
+    schema : Schema
         Columns of categories are one-hot encoded from the pool's list, missing numbers are
         filled in and numbers standardised, all inside the learner. Gradient boosting of
         scikit-learn takes categories and missing numbers as they are.
 
     Examples
     --------
-    >>> from tacit.tables import Column, Width
-    >>> learner_for("tree", {"max_depth": 3}, Width(4))
+    >>> learner_for("tree", {"max_depth": 3}, Schema.of_numbers(4))
     DecisionTreeClassifier(max_depth=3, min_samples_leaf=3)
     """
     if name == BUILT_IN:
@@ -60,11 +59,11 @@ def learner_for(name: str, params: Mapping[str, Any], layout: Layout) -> Any:
         return "logistic"
     place, defaults = LEARNERS.get(name, (name, {}))
     made = _made(_class_at(place), {**defaults, **params}, place)
-    if not isinstance(layout, Columns):
+    if not schema.columns:
         return made
     if type(made).__name__ == _NATIVE:
         return make_pipeline(EmptyColumnsFilled(), made)
-    return make_pipeline(_encoder(layout), made)
+    return make_pipeline(_encoder(schema), made)
 
 
 class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -92,15 +91,15 @@ class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return filled
 
 
-def _encoder(layout: Columns) -> ColumnTransformer:
+def _encoder(schema: Schema) -> ColumnTransformer:
     # By place: a table of numbers alone comes as an array, without names.
-    numbers = [at for at, column in enumerate(layout.columns) if column.categories is None]
-    named = [column for column in layout.columns if column.categories is not None]
-    places = [at for at, column in enumerate(layout.columns) if column.categories is not None]
+    numbers = [at for at, one in enumerate(schema.columns) if one.kind.is_numeric]
+    named = [one for one in schema.columns if one.kind is Kind.CATEGORY]
+    places = [at for at, one in enumerate(schema.columns) if one.kind is Kind.CATEGORY]
     # Columns that a shard has no number in keep their place: every teacher has the same width.
     fill = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     hot = OneHotEncoder(
-        categories=[list(column.categories or ()) for column in named],
+        categories=[list(one.categories) for one in named],
         handle_unknown="ignore",
         sparse_output=False,
     )

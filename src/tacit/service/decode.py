@@ -8,11 +8,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.datasets.form import Kind as PointKind
+from tacit.data import Layout, PointReader
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
 from tacit.labeling.question import question_keys
-from tacit.oracle.points import PointReader
 from tacit.service.problems import INVALID, MALFORMED, TOO_LARGE, Problem
 
 _FIELDS = frozenset(("point", "points"))
@@ -47,7 +46,8 @@ def decode(body: bytes, reader: PointReader, *, most: int) -> Asked:
 
     Examples
     --------
-    >>> reader = PointReader.for_records(np.zeros((5, 2)), None, missing=False)
+    >>> from tacit.data import Schema
+    >>> reader = PointReader(Schema.of_numbers(2), missing=False)
     >>> decode(b'{"points": [[1, 2], [3, 4.5]]}', reader, most=10).points
     array([[1. , 2. ],
            [3. , 4.5]])
@@ -94,23 +94,23 @@ def _points(found: dict[str, Any]) -> list[Any]:
 
 
 def _table(points: list[Any], reader: PointReader) -> Any:
-    match reader.form.kind:
-        case PointKind.TEXTS:
+    match reader.schema.layout:
+        case Layout.TEXTS:
             return points
-        case PointKind.NUMBERS:
+        case Layout.NUMBERS:
             return _numbers(points, reader)
-        case PointKind.FRAME:
+        case Layout.FRAME:
             return _frame(points, reader)
         case _:
             _refuse_uneven(points, reader)
-            table = np.empty((len(points), reader.width or 0), dtype=object)
+            table = np.empty((len(points), reader.schema.width or 0), dtype=object)
             for row, point in enumerate(points):
                 table[row] = [_plain(cell) for cell in point]
             return table
 
 
 def _numbers(points: list[Any], reader: PointReader) -> Any:
-    if reader.names is not None:
+    if reader.schema.feature_names is not None:
         points = [_in_order(point, reader) for point in points]
     _refuse_uneven(points, reader)
     for point in points:
@@ -131,15 +131,14 @@ def _frame(points: list[Any], reader: PointReader) -> Any:
     rows = [_in_order(point, reader) for point in points]
     _refuse_uneven(rows, reader)
     cells = [[_plain(cell) for cell in row] for row in rows]
-    columns = reader.names or list(reader.form.columns.columns)
-    return pd.DataFrame(cells, columns=pd.Index(columns), dtype=object)
+    return pd.DataFrame(cells, columns=pd.Index(reader.schema.names), dtype=object)
 
 
 def _in_order(point: Any, reader: PointReader) -> Any:
     """Return the cells of a point that names them, in the order of the columns."""
     if not isinstance(point, dict):
         return point
-    names = reader.names or ()
+    names = reader.schema.feature_names or ()
     if set(point) != set(names):
         raise InvalidArgument(f"`X` must name each of the columns once: {list(names)!r}.")
     return [point[name] for name in names]
@@ -163,7 +162,7 @@ def _refuse_broken(text: str) -> None:
 
 
 def _refuse_uneven(points: list[Any], reader: PointReader) -> None:
-    width = reader.width
+    width = reader.schema.width
     for point in points:
         if not isinstance(point, list) or len(point) != width:
             raise InvalidArgument(f"`X` must be lists of {width} values each, one list per point.")

@@ -11,9 +11,8 @@ import jinja2
 from fastapi import FastAPI, Request
 from starlette.responses import RedirectResponse, Response
 
-from tacit.datasets.form import Kind as PointKind
+from tacit.data import Layout, PointReader
 from tacit.errors import TacitError
-from tacit.oracle.points import PointReader
 from tacit.service import routes
 from tacit.service.access import Holder
 from tacit.service.chart import bars
@@ -172,14 +171,14 @@ def _told(service: Service, holder: Holder | None) -> dict[str, Any]:
 
 def _fields(reader: PointReader, typed: dict[str, str]) -> list[dict[str, Any]]:
     """Return the fields of the form that asks a question."""
-    if reader.form.kind is PointKind.TEXTS:
+    if reader.schema.layout is Layout.TEXTS:
         return [{"name": "text", "label": "Text", "kind": "area", "value": typed.get("text", "")}]
-    width = reader.width or 0
+    width = reader.schema.width or 0
     if width > _MOST_FIELDS:
         hint = f"{width} values as JSON, such as [0.5, 1, ...]"
         return [{"name": "row", "label": hint, "kind": "area", "value": typed.get("row", "")}]
-    names = reader.names or tuple(f"Feature {at + 1}" for at in range(width))
-    kind = "number" if reader.form.kind is PointKind.NUMBERS else "text"
+    names = reader.schema.feature_names or tuple(f"Feature {at + 1}" for at in range(width))
+    kind = "number" if reader.schema.layout is Layout.NUMBERS else "text"
     return [
         {"name": f"x{at}", "label": name, "kind": kind, "value": typed.get(f"x{at}", "")}
         for at, name in enumerate(names)
@@ -188,16 +187,16 @@ def _fields(reader: PointReader, typed: dict[str, str]) -> list[dict[str, Any]]:
 
 def _typed_point(typed: dict[str, str], reader: PointReader) -> Any:
     """Return the point that was typed in, as JSON would have it."""
-    if reader.form.kind is PointKind.TEXTS:
+    if reader.schema.layout is Layout.TEXTS:
         return typed.get("text", "")
-    width = reader.width or 0
+    width = reader.schema.width or 0
     if width > _MOST_FIELDS:
         try:
             return json.loads(typed.get("row", ""), parse_constant=str)
         except (ValueError, RecursionError):
             raise Problem(INVALID, f"Type {width} values as JSON, such as [0.5, 1, ...].") from None
     cells = [typed.get(f"x{at}", "").strip() for at in range(width)]
-    if reader.form.kind is PointKind.NUMBERS:
+    if reader.schema.layout is Layout.NUMBERS:
         return [_typed_number(cell) for cell in cells]
     return [_typed_cell(cell) for cell in cells]
 

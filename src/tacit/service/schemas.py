@@ -6,8 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
-from tacit.datasets.form import Kind as PointKind
-from tacit.oracle.points import PointReader
+from tacit.data import Layout, PointReader
 
 
 class Answer(BaseModel):
@@ -124,20 +123,26 @@ def ask_schema(reader: PointReader, *, most: int) -> dict[str, Any]:
 
 def point_schema(reader: PointReader) -> dict[str, Any]:
     """Return the JSON schema of one point."""
-    if reader.form.kind is PointKind.TEXTS:
+    if reader.schema.layout is Layout.TEXTS:
         return {"type": "string"}
     number = {"type": "number", "minimum": -1.7e308, "maximum": 1.7e308}
-    numbers = reader.form.kind is PointKind.NUMBERS
+    numbers = reader.schema.layout is Layout.NUMBERS
     cell: dict[str, Any] = {"type": ["string", "number", "boolean", "null"]}
     if numbers:
         cell = {**number, "type": ["number", "null"]} if reader.missing else number
-    row = {"type": "array", "minItems": reader.width, "maxItems": reader.width, "items": cell}
-    if reader.names is None:
+    row = {
+        "type": "array",
+        "minItems": reader.schema.width,
+        "maxItems": reader.schema.width,
+        "items": cell,
+    }
+    names = reader.schema.feature_names
+    if names is None:
         return row
     named = {
         "type": "object",
-        "required": list(reader.names),
+        "required": list(names),
         "additionalProperties": False,
-        "properties": {name: cell for name in reader.names},
+        "properties": {name: cell for name in names},
     }
     return {"oneOf": [row, named]}

@@ -7,8 +7,8 @@ import contextlib
 import time
 from collections.abc import AsyncIterator
 
+from tacit.data import PointReader
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.oracle.points import PointReader
 from tacit.oracle.private_oracle import PrivateOracle
 from tacit.privacy.ledger import Ledger, PlanId
 from tacit.service.access import Access

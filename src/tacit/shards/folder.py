@@ -95,7 +95,7 @@ class ShardFolder:
         X : array of float, or data frame
             An array when all features are numbers; missing ones are NaN. Private.
         y : array
-            Texts, or whole numbers. Private.
+            Canonical texts. Private.
 
         Raises
         ------
@@ -103,7 +103,7 @@ class ShardFolder:
             When the file is missing or damaged.
         """
         table = self._table(number, [*self.feature_names, self.label])
-        return features(table, self.sharding.layout), labels(table.column(self.label))
+        return features(table, self.sharding.schema), labels(table.column(self.label))
 
     def check(self) -> None:
         """Raise ``PersistenceError`` when this process finds other shards there, or none."""

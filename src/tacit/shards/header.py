@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import Any
 
-from tacit.errors import SavedFormatError
+from tacit.data import Schema
+from tacit.errors import InvalidArgument, SavedFormatError
 from tacit.privacy.budget import Neighbouring
-from tacit.tables import Column, Columns
 
 FORMAT = "tacit shards"
 VERSION = 1
@@ -26,16 +25,15 @@ class Sharding:
         Column that says whose record it is; kept in the shards, and no feature.
     label : str
         Column of the labels.
-    whole_labels : bool
-        Whether labels are whole numbers, by the type of the files; otherwise they are texts.
-    layout : Columns
-        The features: numbers, or categories from a public list.
+    schema : Schema
+        The features. Public.
     key_id : str
         A public name of the secret key.
 
     Examples
     --------
-    >>> how = Sharding(8, "person", "ill", False, Columns((Column("age"),)), key_id="9f0c")
+    >>> from tacit.data import Column
+    >>> how = Sharding(8, "person", "ill", Schema([Column("age")]), key_id="9f0c")
     >>> how.neighbouring.value
     'add-remove'
     >>> Sharding.from_json(how.to_json()) == how
@@ -45,8 +43,7 @@ class Sharding:
     n_shards: int
     identifier: str
     label: str
-    whole_labels: bool
-    layout: Columns
+    schema: Schema
     key_id: str
 
     partition = "hash"
@@ -55,7 +52,7 @@ class Sharding:
     @property
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
-        return self.layout.names
+        return self.schema.names
 
     @property
     def fingerprint(self) -> str:
@@ -70,10 +67,7 @@ class Sharding:
             "n_shards": self.n_shards,
             "identifier": self.identifier,
             "label": self.label,
-            "whole_labels": self.whole_labels,
-            "columns": [
-                {"name": one.name, "categories": one.categories} for one in self.layout.columns
-            ],
+            "schema": self.schema.to_dict(),
             "key_id": self.key_id,
         }
         return json.dumps(told, indent=1).encode() + b"\n"
@@ -87,19 +81,14 @@ class Sharding:
                 raise SavedFormatError(
                     f"These shards must be of {FORMAT!r}, version {VERSION}; they are of another."
                 )
-            columns = tuple(_column(one) for one in told["columns"])
             return cls(
                 int(told["n_shards"]),
                 str(told["identifier"]),
                 str(told["label"]),
-                bool(told["whole_labels"]),
-                Columns(columns),
+                Schema.from_dict(told["schema"]),
                 str(told["key_id"]),
             )
-        except (ValueError, KeyError, TypeError):
+        except SavedFormatError:
+            raise
+        except (ValueError, KeyError, TypeError, InvalidArgument):
             raise SavedFormatError("The description of these shards is damaged.") from None
-
-
-def _column(told: Any) -> Column:
-    listed = told["categories"]
-    return Column(str(told["name"]), None if listed is None else tuple(map(str, listed)))

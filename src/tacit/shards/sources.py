@@ -1,7 +1,7 @@
 """The files that records come from, read a batch at a time: Parquet and CSV.
 
-What is public about them is that they are there, their format and the names and types of their
-columns. No message holds anything else.
+What is public about them is that they are there, their format and the names of their columns.
+No message holds anything else.
 """
 
 from __future__ import annotations
@@ -37,18 +37,17 @@ class SourceFile:
         """What is in it."""
         return self.reading.format_of(self.path)
 
-    def types(self) -> dict[str, Any]:
-        """Return the columns by name, with their Arrow types; those of CSV are texts."""
-        if self.format is Format.PARQUET:
-            with self._parquet() as file:
-                found = file.schema_arrow
-                if len(set(found.names)) < len(found.names):
-                    raise InvalidArgument(
-                        f"The file {str(self.path)!r} has several columns of the same name."
-                    )
-                return dict(zip(found.names, found.types, strict=True))
-        text = arrow().large_string()
-        return {name: text for name in names_in(self.path, self.reading, private=True)}
+    def names(self) -> list[str]:
+        """Return the names of the columns, which are public; their types are not."""
+        if self.format is not Format.PARQUET:
+            return names_in(self.path, self.reading, private=True)
+        with self._parquet() as file:
+            names = [str(name) for name in file.schema_arrow.names]
+        if len(set(names)) < len(names):
+            raise InvalidArgument(
+                f"The file {str(self.path)!r} has several columns of the same name."
+            )
+        return names
 
     def state(self) -> list[int]:
         """Return what tells whether the file was changed meanwhile."""

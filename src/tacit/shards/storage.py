@@ -1,4 +1,4 @@
-"""Cells of shards as Arrow columns, and back: each cell by itself, as ``tacit.tables`` reads it.
+"""Cells of shards as Arrow columns, and back: each cell by itself (``tacit.data.cells``).
 
 Columns are looked at value by value, but only once for every different value of a batch. One that
 does not fit its column is missing, and nothing is raised over it.
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data import Column, Kind, Schema
+from tacit.data.cells import date, label_text, number, text
+from tacit.data.containers import cells_of
 from tacit.errors import InvalidArgument
 from tacit.shards.header import Sharding
-from tacit.tables import Column, Columns
-from tacit.tables.cells import values_in
-from tacit.tables.layout import MISSING, number, word
 
 MISSING_ID = ""
 """Records without an identifier count as one person's."""
@@ -37,19 +37,25 @@ def arrow() -> Any:
 # ---- into storage --------------------------------------------------------------------------------
 
 
-def schema(sharding: Sharding, narrow: frozenset[str] = frozenset()) -> Any:
-    """Return the columns of shards: features, label, identifier. ``narrow`` ones are float32."""
+def storage_types(sharding: Sharding) -> Any:
+    """Return the Arrow columns of shards: features, label, identifier."""
     pa = arrow()
-    fields = [(one.name, _type(one, narrow=one.name in narrow)) for one in sharding.layout.columns]
-    label = (sharding.label, pa.int64() if sharding.whole_labels else pa.large_string())
-    return pa.schema([*fields, label, (sharding.identifier, pa.large_string())])
+    fields = [(str(one.name), _type(one)) for one in sharding.schema.columns]
+    words = pa.large_string()
+    return pa.schema([*fields, (sharding.label, words), (sharding.identifier, words)])
 
 
-def _type(column: Column, *, narrow: bool) -> Any:
+def _type(column: Column) -> Any:
     pa = arrow()
-    if column.categories is not None:
-        return pa.dictionary(pa.int16(), pa.string())
-    return pa.float32() if narrow else pa.float64()
+    match column.kind:
+        case Kind.NUMBER | Kind.BOOLEAN:
+            return pa.float64()
+        case Kind.CATEGORY:
+            return pa.dictionary(pa.int16(), pa.string())
+        case Kind.DATE:
+            return pa.timestamp("us")
+        case Kind.TEXT:
+            return pa.large_string()
 
 
 def stored(cells: Any, sharding: Sharding, ids: Any, into: Any) -> Any:
@@ -64,94 +70,56 @@ def stored(cells: Any, sharding: Sharding, ids: Any, into: Any) -> Any:
     into : Arrow schema
     """
     pa = arrow()
-    columns = [
-        _numbers(cells[one.name], into.field(one.name).type)
-        if one.categories is None
-        else _categories(cells[one.name], one.categories)
-        for one in sharding.layout.columns
-    ]
-    given = cells[sharding.label]
-    label = given.cast(pa.int64()) if sharding.whole_labels else _texts(*_words(given))
+    columns = [_feature(one, cells[one.name]) for one in sharding.schema.columns]
+    label = _texts(*_distinct(cells[sharding.label], label_text))
     return pa.RecordBatch.from_arrays([*columns, label, ids], schema=into)
+
+
+def _feature(column: Column, cells: Any) -> Any:
+    pa = arrow()
+    match column.kind:
+        case Kind.NUMBER | Kind.BOOLEAN:
+            return pa.array(column.read(_numbers(cells)))
+        case Kind.CATEGORY:
+            codes, values = _distinct(cells, lambda cell: column.read([cell])[0])
+            places = np.array([*values, -1], dtype=np.int16)[codes]
+            listed = pa.array(column.categories, type=pa.string())
+            return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), listed)
+        case Kind.DATE:
+            codes, values = _distinct(cells, date)
+            times = np.array([*values, np.datetime64("NaT")], dtype="datetime64[us]")
+            return pa.array(times[codes])
+        case Kind.TEXT:
+            return _texts(*_distinct(cells, lambda cell: column.read([cell])[0]))
 
 
 def identifiers(column: Any) -> tuple[NDArray[np.intp], list[str], Any]:
     """Return identifiers as positions in a list of different ones, the list, and an Arrow array."""
-    codes, words = _words(column)
+    codes, words = _distinct(column, text)
+    words = [*words, None]
     return codes, [MISSING_ID if one is None else one for one in words], _texts(codes, words)
 
 
-def whole_numbers(kind: Any) -> bool:
-    """Whether an Arrow type holds whole numbers that are stored as such."""
-    types = arrow().types
-    return bool(types.is_integer(kind)) and not types.is_uint64(kind)
-
-
 def plain_numbers(kind: Any) -> bool:
-    """Whether an Arrow type holds numbers."""
+    """Whether an Arrow type holds numbers that NumPy has a type for."""
     types = arrow().types
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
 
 
-def short_numbers(kind: Any) -> bool:
-    """Whether float32 holds all numbers of an Arrow type."""
-    types = arrow().types
-    return bool(
-        types.is_float16(kind) or types.is_float32(kind) or types.is_int8(kind)
-        or types.is_uint8(kind) or types.is_int16(kind) or types.is_uint16(kind)
-        or types.is_boolean(kind)
-    )  # fmt: skip
-
-
-def _numbers(column: Any, kind: Any) -> Any:
-    pa = arrow()
-    numbers = column if plain_numbers(column.type) else _parsed(column)
-    if numbers is not None:
-        found = numbers.cast(kind, safe=False).to_numpy(zero_copy_only=False)
-    else:
-        codes, read = _distinct(column, number)
-        found = np.array([*read, np.nan], dtype=np.float64)[codes]
-    if not np.isfinite(found).all():
-        found = np.where(np.isfinite(found), found, np.nan)
-    return pa.array(found, type=kind)
-
-
-def _parsed(column: Any) -> Any:
-    """Return texts as numbers, where Arrow can read all of them: the same ones, but faster."""
-    pa = arrow()
-    if not (pa.types.is_string(column.type) or pa.types.is_large_string(column.type)):
-        return None
-    missing = pa.compute.is_in(column, pa.array(sorted(MISSING), type=column.type))
-    try:
-        return pa.compute.if_else(missing, None, column).cast(pa.float64())
-    except pa.ArrowException:
-        return None
-
-
-def _categories(column: Any, categories: tuple[str, ...]) -> Any:
-    pa = arrow()
-    place = {text: code for code, text in enumerate(categories)}
-    codes, read = _distinct(column, lambda cell: place.get(word(cell) or "", -1))
-    found = np.array([*read, -1], dtype=np.int16)[codes]
-    listed = pa.array(categories, type=pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(found, mask=found < 0), listed)
-
-
-def _words(column: Any) -> tuple[NDArray[np.intp], list[str | None]]:
-    pa = arrow()
-    if pa.types.is_integer(column.type):  # their words are their digits
-        column = column.cast(pa.string())
-        codes, words = _distinct(column, str)
-    else:
-        codes, words = _distinct(column, word)
-    return codes, [*words, None]
+def _numbers(column: Any) -> NDArray[np.float64]:
+    if plain_numbers(column.type):
+        cells = column.cast(arrow().float64(), safe=False).to_numpy(zero_copy_only=False)
+        return np.asarray(cells, dtype=np.float64)
+    codes, values = _distinct(column, number)
+    return np.array([*values, np.nan], dtype=np.float64)[codes]
 
 
 def _texts(codes: NDArray[np.intp], words: list[str | None]) -> Any:
     pa = arrow()
     # Large ones, here and in the files: Arrow cuts a column of 2 GiB of other texts in two.
-    listed = pa.array([one or "" for one in words], type=pa.large_string())
-    return listed.take(pa.array(np.where(codes < 0, len(words) - 1, codes)))
+    whole = [(one or "").encode("utf-8", "replace").decode() for one in (*words, None)]
+    listed = pa.array(whole, type=pa.large_string())
+    return listed.take(pa.array(np.where(codes < 0, len(whole) - 1, codes)))
 
 
 def _distinct(column: Any, read: Callable[[Any], Any]) -> tuple[NDArray[np.intp], list[Any]]:
@@ -160,9 +128,9 @@ def _distinct(column: Any, read: Callable[[Any], Any]) -> tuple[NDArray[np.intp]
     try:
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-        return codes, [read(one) for one in values_in(coded.dictionary)]
+        return codes, [read(one) for one in cells_of(coded.dictionary)]
     except pa.ArrowException:  # a type without a comparison: every cell is one of its own
-        cells = [read(one) for one in values_in(column)]
+        cells = [read(one) for one in cells_of(column)]
         return np.arange(len(cells), dtype=np.intp), cells
 
 
@@ -183,43 +151,28 @@ def parquet_table(content: bytes, columns: list[str]) -> Any:
     return found
 
 
-def features(table: Any, layout: Columns) -> Any:
+def features(table: Any, schema: Schema) -> Any:
     """Return features as an array when all are numbers, else as a data frame."""
-    if all(one.categories is None for one in layout.columns):
-        array = np.empty((table.num_rows, len(layout.columns)))
-        for at, name in enumerate(layout.names):
+    if all(one.kind.is_numeric for one in schema.columns):
+        array = np.empty((table.num_rows, len(schema.columns)))
+        for at, name in enumerate(schema.names):
             array[:, at] = table.column(name).to_numpy()
         return array
     import pandas as pd
 
-    return pd.DataFrame(
-        {
-            one.name: table.column(one.name).to_numpy().astype(np.float64)
-            if one.categories is None
-            else _listed(table.column(one.name), one.categories)
-            for one in layout.columns
-        }
-    )
+    frame = pd.concat([_series(one, table.column(one.name)) for one in schema.columns], axis=1)
+    frame.columns = pd.Index(schema.names)
+    return frame
 
 
-def _listed(column: Any, categories: tuple[str, ...]) -> Any:
-    import pandas as pd
-
-    place = {text: code for code, text in enumerate(categories)}
-    codes = [
-        np.array([*(place.get(text, -1) for text in chunk.dictionary.to_pylist()), -1])[
-            chunk.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        ]
-        for chunk in column.chunks
-    ]
-    joined = np.concatenate([np.empty(0, dtype=np.intp), *codes])
-    return pd.Categorical.from_codes(joined, categories=list(categories))
+def _series(column: Column, cells: Any) -> Any:
+    if column.kind in (Kind.CATEGORY, Kind.TEXT):
+        return column.series(cells_of(cells))
+    return column.series(cells.to_numpy())
 
 
 def labels(column: Any) -> NDArray[Any]:
-    """Return labels: whole numbers, or objects where they are texts or some are missing."""
-    if arrow().types.is_integer(column.type) and column.null_count == 0:
-        return np.asarray(column.to_numpy())
-    found = np.empty(len(column), dtype=object)
-    found[:] = column.to_pylist()
-    return found
+    """Return the canonical texts of labels."""
+    words = np.empty(len(column), dtype=object)
+    words[:] = column.to_pylist()
+    return words

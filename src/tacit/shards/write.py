@@ -9,12 +9,12 @@ import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from tacit import _validate
 from tacit._files import Source, sync_directory
 from tacit._identifiers import checked_key, key_id
 from tacit._private_files import DIRECTORY_MODE, PrivateDirectory
+from tacit.data import Column, Schema
 from tacit.errors import InvalidArgument
 from tacit.privacy.noise import SecureNoise
 from tacit.shards.files import UNFINISHED, finished, locked, not_finished
@@ -24,8 +24,8 @@ from tacit.shards.merge import write_merged
 from tacit.shards.parts import PartFolder, write_parts
 from tacit.shards.progress import bar
 from tacit.shards.sources import SourceFile, source_files
-from tacit.shards.storage import plain_numbers, schema, short_numbers, whole_numbers
-from tacit.tables import Column, Columns, Format, Reading
+from tacit.shards.storage import storage_types
+from tacit.tables import Reading
 
 _ROW_NUMBER = re.compile(r"__index_level_\d+__$")
 """What pandas calls the row numbers that it writes beside a table. They are no features."""
@@ -33,24 +33,17 @@ _ROW_NUMBER = re.compile(r"__index_level_\d+__$")
 
 @dataclass(frozen=True, repr=False)
 class Asked:
-    """What is to be made into shards, checked against the names and types of columns. Public.
-
-    ``narrow`` names the columns of numbers that are float32 in every source.
-    """
+    """What is to be made into shards, checked against the names of columns. Public."""
 
     sources: list[SourceFile]
     n_shards: int
     identifier: str
     label: str
-    whole_labels: bool
-    layout: Columns
-    narrow: frozenset[str]
+    schema: Schema
 
     def sharding(self, key: bytes) -> Sharding:
         """Return the public description of the shards under a key."""
-        return Sharding(
-            self.n_shards, self.identifier, self.label, self.whole_labels, self.layout, key_id(key)
-        )
+        return Sharding(self.n_shards, self.identifier, self.label, self.schema, key_id(key))
 
 
 def check_sources(
@@ -59,7 +52,7 @@ def check_sources(
     n_shards: int,
     identifier: str,
     label: str,
-    layout: Columns | None = None,
+    schema: Schema | None = None,
     leave_out: Sequence[str] = (),
     reading: Reading | None = None,
 ) -> Asked:
@@ -71,22 +64,17 @@ def check_sources(
     if identifier == label:
         raise InvalidArgument("`identifier` and `label` must be different columns.")
     files = source_files([Path(one) for one in sources], reading or Reading())
-    types = [one.types() for one in files]
-    if layout is None:
-        layout = _layout_of_types(files, types, {identifier, label, *leave_out})
-    wanted = [*layout.names, label, identifier]
+    names = [one.names() for one in files]
+    if schema is None:
+        schema = _all_numbers(names[0], {identifier, label, *leave_out})
+    wanted = [*schema.names, label, identifier]
     if len(set(wanted)) < len(wanted):
         raise InvalidArgument(
             "The column of identifiers and that of labels must be no features: leave them out."
         )
-    for file, found in zip(files, types, strict=True):
-        _check_columns(file, found, wanted)
-    whole = all(
-        one.format is Format.PARQUET and whole_numbers(found[label])
-        for one, found in zip(files, types, strict=True)
-    )
-    narrow = {name for name in layout.names if all(short_numbers(one[name]) for one in types)}
-    return Asked(files, n_shards, identifier, label, whole, layout, frozenset(narrow))
+    for file, present in zip(files, names, strict=True):
+        _check_columns(file, present, wanted)
+    return Asked(files, n_shards, identifier, label, schema)
 
 
 def write_shards(
@@ -96,7 +84,7 @@ def write_shards(
     n_shards: int,
     identifier: str,
     label: str,
-    layout: Columns | None = None,
+    schema: Schema | None = None,
     leave_out: Sequence[str] = (),
     reading: Reading | None = None,
     key: bytes | None = None,
@@ -121,11 +109,12 @@ def write_shards(
         all their records, the person's. Records without one count as one person's.
     label : str
         Column of the labels.
-    layout : Columns, optional
-        What the features are, from ``read_pool`` on public points. Without it the types of Parquet
-        files decide, and all features must be numbers.
+    schema : Schema, optional
+        What the features are, from the caller or public points. Without it all columns of the
+        first file are read as numbers, and everything else in them is missing: types must not be
+        taken from private files, where one record can change them.
     leave_out : sequence of str
-        Without ``layout``: columns that are no features.
+        Without ``schema``: columns that are no features.
     reading : Reading, optional
         How files are read.
     key : bytes, optional
@@ -161,7 +150,7 @@ def write_shards(
     ...     _ = source.write_text(rows)
     ...     shards = write_shards([source], Path(place) / "shards", n_shards=4,
     ...                           identifier="person", label="ill",
-    ...                           layout=Columns((Column("age"),)))
+    ...                           schema=Schema([Column("age")]))
     ...     sum(len(shards.read(k)[1]) for k in range(4))
     40
     """
@@ -170,7 +159,7 @@ def write_shards(
         n_shards=n_shards,
         identifier=identifier,
         label=label,
-        layout=layout,
+        schema=schema,
         leave_out=leave_out,
         reading=reading,
     )
@@ -198,7 +187,7 @@ def _shard(
     work = place / WORK
     if not (place / HEADER).exists():
         work.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-        columns = schema(sharding, asked.narrow)
+        columns = storage_types(sharding)
         with bar("reading", len(asked.sources), progress) as tell:
             parts = write_parts(PartFolder(work), asked.sources, sharding, columns, key, tell)
         with bar("shards", asked.n_shards, progress) as tell:
@@ -235,7 +224,6 @@ def _planned(asked: Asked, place: Path, key: bytes | None) -> bytes:
 def _plan(asked: Asked, key: bytes) -> bytes:
     told = {
         "sharding": json.loads(asked.sharding(key).to_json()),
-        "narrow": sorted(asked.narrow),
         "sources": [[os.path.abspath(one.path), *one.state()] for one in asked.sources],
     }
     return json.dumps(told, indent=1).encode() + b"\n"
@@ -268,31 +256,16 @@ def _empty(place: Path) -> None:
         (place / name).unlink(missing_ok=True)
 
 
-def _layout_of_types(
-    files: Sequence[SourceFile], types: Sequence[dict[str, Any]], out: set[str]
-) -> Columns:
-    """Return the features that the types of Parquet files show, which are public."""
-    text = [one for one in files if one.format is not Format.PARQUET]
-    if text:
-        raise InvalidArgument(
-            f"{str(text[0].path)!r} is CSV, which has no types, and types must not be taken from "
-            "private rows: one of them could change every shard. Give public points with the same "
-            "columns (--public)."
-        )
-    features = [name for name in types[0] if name not in out and not _ROW_NUMBER.match(name)]
-    words = [name for name in features if not plain_numbers(types[0][name])]
-    if words:
-        raise InvalidArgument(
-            f"The column {words[0]!r} does not hold plain numbers. Give public points with the "
-            f"same columns, which say what it may hold (--public), or leave it out (--drop)."
-        )
+def _all_numbers(names: Sequence[str], out: set[str]) -> Schema:
+    """Return the schema of records without public points: only column names are public."""
+    features = [name for name in names if name not in out and not _ROW_NUMBER.match(name)]
     if not features:
         raise InvalidArgument("There must be a feature besides the identifier and the label.")
-    return Columns(tuple(Column(name) for name in features))
+    return Schema(tuple(Column(name) for name in features))
 
 
-def _check_columns(file: SourceFile, found: dict[str, Any], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in found]
+def _check_columns(file: SourceFile, names: Sequence[str], wanted: Sequence[str]) -> None:
+    missing = [name for name in wanted if name not in names]
     if missing:
         # What it has instead is not shown: without a header, that is the first record.
         raise InvalidArgument(

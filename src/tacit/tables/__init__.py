@@ -4,7 +4,6 @@ Public files are read strictly: whatever is odd is named with its line. Private 
 that nothing a row holds is raised, counted or shown (see ``tacit.tables.read``).
 """
 
-from tacit.tables.layout import Column, Columns, Layout, Width
 from tacit.tables.read import (
     Pool,
     PrivateTable,
@@ -12,20 +11,18 @@ from tacit.tables.read import (
     read_points,
     read_pool,
     read_private,
+    read_table,
 )
 from tacit.tables.source import Format, Reading
 
 __all__ = [
-    "Column",
-    "Columns",
     "Format",
-    "Layout",
     "Pool",
     "PrivateTable",
     "Reading",
-    "Width",
     "read_labelled",
     "read_points",
     "read_pool",
     "read_private",
+    "read_table",
 ]

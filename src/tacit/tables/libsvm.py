@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.data.cells import number
 from tacit.errors import InvalidArgument
-from tacit.tables.layout import number, word
 from tacit.tables.source import Reading, lines
 
 LARGEST_INDEX = 10_000_000
@@ -52,7 +52,7 @@ def sparse_rows(
                 columns.append(index - 1)
                 values.append(row[index])
         starts.append(len(values))
-        labels.append(word(number(tokens[0])) or word(tokens[0]))
+        labels.append(tokens[0])
     if width is None:
         width = max(columns, default=0) + 1
     table = sp.csr_matrix(

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.data.cells import label_text
+from tacit.data.containers import cells_of
 from tacit.errors import InvalidArgument
 
 IntArray = NDArray[np.int64]
@@ -34,15 +36,13 @@ class ClassList:
     array([ 1,  0, -1])
     """
 
-    __slots__ = ("_by_text", "_by_value", "_order", "_sorted", "labels")
+    __slots__ = ("_order", "_places", "_sorted", "labels")
 
     def __init__(self, classes: ArrayLike | Sequence[Any] | ClassList) -> None:
         self.labels: NDArray[Any] = (
             classes.labels if isinstance(classes, ClassList) else _checked(classes)
         )
-        plain = self.labels.tolist()
-        self._by_value = {label: position for position, label in enumerate(plain)}
-        self._by_text = {str(label): position for position, label in enumerate(plain)}
+        self._places = {label_text(one): at for at, one in enumerate(self.labels.tolist())}
         self._order: IntArray = np.argsort(self.labels, kind="stable").astype(np.int64)
         self._sorted = self.labels[self._order]
 
@@ -60,34 +60,29 @@ class ClassList:
     def positions(self, values: Any) -> IntArray:
         """Return the position of each label, ``UNKNOWN`` where it is not in the list.
 
-        Each label is looked up by itself: converting them together would let one odd label
-        (a text among numbers) change how all others are read. For the same reason a label that
-        was turned into text still finds its class.
+        Labels are compared by canonical form (``tacit.data.cells``), each by itself: 1, 1.0, "1"
+        and True are one label, because a container may turn any of them into another over a
+        single odd label.
         """
-        if isinstance(values, np.ndarray) and values.dtype.kind == self.labels.dtype.kind != "O":
-            return self._lookup(values)
-        if hasattr(values, "tolist"):
-            values = values.tolist()
-        return np.fromiter((self._position(value) for value in values), dtype=np.int64)
+        cells = cells_of(values)
+        if isinstance(cells, np.ndarray):
+            distinct, place = np.unique(cells, return_inverse=True)
+            known = np.array([self._place(one) for one in distinct.tolist()], dtype=np.int64)
+            return known[place.ravel()]
+        return np.fromiter((self._place(one) for one in cells), dtype=np.int64, count=len(cells))
 
-    def _lookup(self, values: NDArray[Any]) -> IntArray:
-        at = np.searchsorted(self._sorted, values)
+    def predicted_positions(self, predictions: NDArray[Any]) -> IntArray:
+        """Return the positions of what a teacher predicted: labels it was fitted with."""
+        if predictions.dtype.kind != self.labels.dtype.kind or predictions.dtype.kind == "O":
+            return self.positions(predictions)
+        at = np.searchsorted(self._sorted, predictions)
         at[at == len(self)] = 0
-        return np.where(self._sorted[at] == values, self._order[at], UNKNOWN).astype(np.int64)
+        known = self._sorted[at] == predictions
+        return np.where(known, self._order[at], UNKNOWN).astype(np.int64)
 
-    def _position(self, value: object) -> int:
-        try:
-            found = self._by_value.get(value)
-            if found is None and isinstance(value, str):
-                found = self._by_text.get(value)
-                if found is None and self.labels.dtype.kind in "biuf":
-                    # A text among float labels turns 1.0 into "1.0": it still means class 1.
-                    found = self._by_value.get(float(value))
-            elif found is None:
-                found = self._by_text.get(str(value))
-            return UNKNOWN if found is None else found
-        except Exception:  # a label that cannot be hashed, compared or written is no class
-            return UNKNOWN
+    def _place(self, label: object) -> int:
+        canonical = label_text(label)
+        return UNKNOWN if canonical is None else self._places.get(canonical, UNKNOWN)
 
 
 def _checked(classes: ArrayLike | Sequence[Any]) -> NDArray[Any]:
@@ -99,6 +94,12 @@ def _checked(classes: ArrayLike | Sequence[Any]) -> NDArray[Any]:
         raise InvalidArgument(f"`classes` must list at least two different labels, got {given!r}.")
     if labels.dtype.kind not in "biufUO" or labels.tolist() != [_plain(c) for c in given]:
         raise InvalidArgument(f"`classes` must be labels of one kind, got {given!r}.")
+    canonical = [label_text(one) for one in labels.tolist()]
+    if None in canonical or len(set(canonical)) < len(canonical):
+        raise InvalidArgument(
+            "`classes` must be labels that stay different in every container: True is 1, and "
+            f"'01' is 1; none may stand for a missing value, got {given!r}."
+        )
     labels.setflags(write=False)
     return labels
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 
 from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument
@@ -35,6 +36,14 @@ def final_step(learner: Any) -> Any:
     while isinstance(learner, Pipeline):
         learner = learner.steps[-1][1]
     return learner
+
+
+def takes_missing(learner: Any) -> bool:
+    """Return whether a learner says that it can work with missing values. Public."""
+    try:
+        return bool(get_tags(learner).input_tags.allow_nan)
+    except Exception:  # no scikit-learn estimator, or one that does not say
+        return False
 
 
 @dataclass(frozen=True)
@@ -232,7 +241,7 @@ def read_votes(
     if predicted.shape != (n_points,):
         return None
     if decode is None:
-        return classes.positions(predicted)
+        return classes.predicted_positions(predicted)
     return _decoded(predicted, decode)
 
 

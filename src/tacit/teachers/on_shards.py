@@ -9,7 +9,7 @@ import joblib
 from numpy.typing import ArrayLike
 
 from tacit import _validate
-from tacit.datasets.form import Kind, PointForm
+from tacit.data import Layout, PointReader, Schema
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
@@ -22,25 +22,24 @@ from tacit.teachers.tasks import Counted, Kept, Voted
 from tacit.teachers.vote import TeacherEnsemble
 
 
-class ShardForm:
-    """Makes records as they are read from a shard into points of the public form.
+class ShardReader:
+    """Converts records of a shard into points of a public schema.
 
     Parameters
     ----------
-    form : PointForm
-        Of public points.
+    reader : PointReader
     then : callable, optional
-        Applied to points of that form, such as the ``transform`` of a public representation.
+        Applied to points of the schema, such as the ``transform`` of a public representation.
     """
 
-    def __init__(self, form: PointForm, then: Callable[[Any], Any] | None = None) -> None:
-        self._form, self._then = form, then
+    def __init__(self, reader: PointReader, then: Callable[[Any], Any] | None = None) -> None:
+        self._reader, self._then = reader, then
 
     def __call__(self, X: Any) -> Any:
-        found = self._form.conform(X)
-        if self._form.kind is Kind.NUMBERS and hasattr(found, "to_numpy"):
-            found = found.to_numpy()
-        return found if self._then is None else self._then(found)
+        points = self._reader.records(X)
+        if self._reader.schema.layout is Layout.NUMBERS and hasattr(points, "to_numpy"):
+            points = points.to_numpy()
+        return points if self._then is None else self._then(points)
 
 
 def count_on_shards(
@@ -99,7 +98,7 @@ def count_on_shards(
     """
     if conform is None:
         _check_features(source, questions=questions)
-        conform = ShardForm(PointForm(questions))
+        conform = ShardReader(PointReader(Schema.infer(questions)))
         questions = conform(questions)
     asked = row_access(questions)
     public, seed = ClassList(classes), _validate.integer(0, seed=seed)
@@ -127,6 +126,7 @@ def train_on_shards(
     like: Any,
     classes: ArrayLike | Sequence[Any] | ClassList,
     seed: int,
+    schema: Schema | None = None,
     n_jobs: int | None = None,
     progress: bool | None = None,
 ) -> TeacherEnsemble:
@@ -139,6 +139,8 @@ def train_on_shards(
     ----------
     like : table
         Public points, with the features of the shards.
+    schema : Schema, optional
+        Of records and points; by default what ``like`` shows.
     learner, source, classes, seed, n_jobs, progress
         As for ``count_on_shards``.
 
@@ -152,7 +154,7 @@ def train_on_shards(
     As for ``count_on_shards``.
     """
     _check_features(source, like=like)
-    read = ShardForm(PointForm(like))
+    read = ShardReader(PointReader(schema or Schema.infer(like)))
     task = Kept(learner, ClassList(classes), _validate.integer(0, seed=seed))
     found = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
     return TeacherEnsemble(

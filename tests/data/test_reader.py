@@ -1,4 +1,4 @@
-"""Private records follow the form of public points, cell by cell."""
+"""Private records follow a public schema, cell by cell."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.datasets.form import Kind, PointForm
+from tacit.data import Layout, PointReader, Schema
 
 pd = pytest.importorskip("pandas")
 
@@ -16,20 +16,20 @@ pd = pytest.importorskip("pandas")
 @pytest.mark.parametrize(
     ("like", "kind"),
     [
-        (np.zeros((2, 2)), Kind.NUMBERS),
-        ([[1, 2], [3, 4]], Kind.NUMBERS),
-        (sparse.csr_matrix(np.eye(2)), Kind.NUMBERS),
-        (np.array([[1, 2.5]], dtype=object), Kind.NUMBERS),
-        (np.array([["a", 2.5]], dtype=object), Kind.OBJECTS),
-        (["one text", "another"], Kind.TEXTS),
-        (np.array(["one text"]), Kind.TEXTS),
-        (pd.Series(["one text"]), Kind.TEXTS),
-        (pd.DataFrame({"a": [1, 2]}), Kind.NUMBERS),
-        (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), Kind.FRAME),
+        (np.zeros((2, 2)), Layout.NUMBERS),
+        ([[1, 2], [3, 4]], Layout.NUMBERS),
+        (sparse.csr_matrix(np.eye(2)), Layout.NUMBERS),
+        (np.array([[1, 2.5]], dtype=object), Layout.NUMBERS),
+        (np.array([["a", 2.5]], dtype=object), Layout.OBJECTS),
+        (["one text", "another"], Layout.TEXTS),
+        (np.array(["one text"]), Layout.TEXTS),
+        (pd.Series(["one text"]), Layout.TEXTS),
+        (pd.DataFrame({"a": [1, 2]}), Layout.NUMBERS),
+        (pd.DataFrame({"a": [1, 2], "b": ["x", "y"]}), Layout.FRAME),
     ],
 )
 def test_the_kind_is_read_off_public_points(like, kind):
-    assert PointForm(like).kind is kind
+    assert Schema.infer(like).layout is kind
 
 
 LIKE = pd.DataFrame(
@@ -46,14 +46,14 @@ LIKE = pd.DataFrame(
 @pytest.mark.parametrize("column", LIKE.columns)
 @pytest.mark.parametrize("odd", [None, "text", 3.5, np.inf, [1], {}, b"x", float("nan")], ids=repr)
 def test_one_odd_cell_changes_itself_alone(column, odd):
-    form = PointForm(LIKE)
-    usual = form.conform(pd.concat([LIKE, LIKE], ignore_index=True))
+    reader = PointReader(Schema.infer(LIKE))
+    usual = reader.records(pd.concat([LIKE, LIKE], ignore_index=True))
     cells = pd.concat([LIKE, LIKE], ignore_index=True).astype(object)
     at = list(LIKE.columns).index(column)
     cells.iat[3, at] = odd
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = form.conform(cells)
+        found = reader.records(cells)
     assert found.dtypes.tolist() == usual.dtypes.tolist()
     pd.testing.assert_frame_equal(found.iloc[:3], usual.iloc[:3])
     others = [name for name in LIKE.columns if name != column]
@@ -61,31 +61,26 @@ def test_one_odd_cell_changes_itself_alone(column, odd):
 
 
 def test_whole_numbers_and_floats_read_alike():
-    form = PointForm(LIKE)
+    reader = PointReader(Schema.infer(LIKE))
     whole = LIKE.assign(number=[1, 2], word=[12, 13])
     floats = LIKE.assign(number=[1.0, 2.0], word=[12.0, 13.0])
-    pd.testing.assert_frame_equal(form.conform(whole), form.conform(floats))
-
-
-def test_no_public_row_is_kept():
-    assert len(PointForm(LIKE).columns) == 0
-    assert "2020" not in repr(PointForm(LIKE))
+    pd.testing.assert_frame_equal(reader.records(whole), reader.records(floats))
 
 
 @pytest.mark.parametrize("odd", ["text", None, {}, "1.5"])
 def test_lists_and_objects_are_read_cell_by_cell(odd):
-    form = PointForm(np.zeros((2, 2)))
+    reader = PointReader(Schema.of_numbers(2))
     rows = [[1, 2.0], [odd, 4]]
     for given in (rows, np.array(rows, dtype=object)):
-        found = form.conform(given)
+        found = reader.records(given)
         assert found.dtype == np.float64
         assert found[0].tolist() == [1.0, 2.0] and found[1, 1] == 4.0
 
 
 def test_points_take_the_container_of_the_public_ones():
     table = np.array([[0.0, 1.0], [2.0, np.nan]])
-    dense = PointForm(table).conform(sparse.csr_matrix(table))
+    dense = PointReader(Schema.infer(table)).records(sparse.csr_matrix(table))
     assert isinstance(dense, np.ndarray) and np.array_equal(dense, table, equal_nan=True)
     for given in (table, table.tolist(), sparse.csc_matrix(table)):
-        kept = PointForm(sparse.csr_matrix(table)).conform(given)
+        kept = PointReader(Schema.infer(sparse.csr_matrix(table))).records(given)
         assert sparse.issparse(kept) and np.array_equal(kept.toarray(), table, equal_nan=True)

@@ -1,0 +1,370 @@
+"""Canonical forms of a cell: functions of that cell alone, whatever container it came in.
+
+A container's type is shared by all of its rows: one text among whole numbers turns a column into
+text, one missing value turns it into floats, and then every record of every teacher looks
+different. So nothing here looks at a container. Cells that *some* container could make equal are
+equal here: 010, 10, 10.0 and "10"; True, "TRUE" and 1; two integers that a double cannot tell
+apart. ``docs/proofs/reading.md`` states the claim and where it ends.
+
+A cell that cannot be converted is missing. Nothing is raised, whatever the cell is.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+MISSING = frozenset(
+    {"", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
+     "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "n/a", "nan", "null"}
+)  # fmt: skip
+"""Texts that stand for a missing value: those of ``pandas.read_csv``, and a question mark."""
+
+DIGITS = 12
+"""Significant digits of a number that is not a whole number below 2**53.
+
+pandas 2 reads decimals with an error of up to three units in the last place, so a number read by
+it and the same number read from text agree only after rounding.
+"""
+
+_EXACT = 2.0**53
+
+_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_DATE = re.compile(
+    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?"
+    r"\s*(Z|[+-]\d\d:?\d\d)?",
+    re.ASCII,
+)
+_DURATION = re.compile(
+    r"(-?\d+) days?,?(?: ([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?", re.ASCII
+)  # as pandas and Python write one
+_INTERVAL = re.compile(r"([\[(])\s*([^,]+?)\s*,\s*([^,]+?)\s*([\])])")
+_TRUTH = {"true": 1.0, "false": 0.0}
+
+
+def text(cell: Any) -> str | None:
+    """Return the canonical text of a cell, None when it is missing or cannot be converted.
+
+    Examples
+    --------
+    >>> text("010"), text(10.0), text(" yes "), text(True), text("TRUE"), text("?")
+    ('10', '10', 'yes', '1', '1', None)
+    """
+    try:
+        kind = type(cell)
+        if kind is not str:
+            cell = _plain(cell)
+            if not isinstance(cell, str):
+                return None if cell is None else _number_text(cell)
+        return _canonical(cell)
+    except Exception:  # whatever a caller's object does: the cell is missing, and nothing is said
+        return None
+
+
+def number(cell: Any) -> float:
+    """Return the number in a cell, NaN when there is none, or no finite one.
+
+    Examples
+    --------
+    >>> number(" 1.5 "), number("TRUE"), number("1_000"), number("one")
+    (1.5, 1.0, nan, nan)
+    """
+    try:
+        if type(cell) is not str:
+            cell = _plain(cell)
+        if isinstance(cell, str):
+            return _parsed(cell.strip())
+        return math.nan if cell is None or math.isinf(cell) else float(cell)
+    except Exception:
+        return math.nan
+
+
+def date(cell: Any) -> np.datetime64:
+    """Return the time in a cell, in microseconds of UTC, not-a-time when there is none.
+
+    Texts are read as ISO 8601 or, when they name a year of four digits, as pandas reads a single
+    time: then the month comes first where both orders are possible.
+
+    Examples
+    --------
+    >>> str(date("2020-03-04")), str(date("no date"))
+    ('2020-03-04T00:00:00.000000', 'NaT')
+    """
+    try:
+        iso = text(cell)
+        if iso is None:
+            return _NOT_A_TIME
+        if not _DATE.fullmatch(iso):
+            iso = _guessed(iso)
+        return np.datetime64(iso.removesuffix("Z"), "us")
+    except Exception:
+        return _NOT_A_TIME
+
+
+def label_text(label: Any) -> str | None:
+    """Return the canonical text of a class label: as ``text``, but words for "missing" are kept.
+
+    A class may be called "None" or "NA"; a value that *is* missing has no text all the same.
+    """
+    canonical = text(label)
+    if canonical is None and isinstance(label, str):
+        word = str.__str__(label).strip()
+        if word in MISSING - _WRITTEN_FOR_MISSING:
+            return word
+    return canonical
+
+
+_NOT_A_TIME = np.datetime64("NaT", "us")
+_WRITTEN_FOR_MISSING = frozenset({"", "nan", "NaN", "-nan", "-NaN", "NaT", "<NA>"})
+"""What a container may write for a value that is missing."""
+
+
+# ---- one cell ------------------------------------------------------------------------------------
+
+
+def _plain(cell: Any) -> Any:
+    """Return a cell as a text, a number, or None when it is missing or of an unknown type."""
+    if cell is None or isinstance(cell, complex | np.complexfloating):
+        return None
+    if isinstance(cell, Enum):
+        return _plain(cell.value)
+    if isinstance(cell, str):
+        return str.__str__(cell)
+    if isinstance(cell, bool | np.bool_):
+        return 1.0 if cell else 0.0
+    if isinstance(cell, int):
+        return int.__int__(cell)
+    if isinstance(cell, float):
+        return _number_or_none(float.__float__(cell))
+    if isinstance(cell, np.timedelta64):  # NumPy counts it among the integers
+        return None if np.isnat(cell) else float(cell / np.timedelta64(1, "s"))
+    if isinstance(cell, np.integer):
+        return int(cell)
+    if isinstance(cell, np.floating | Decimal | Fraction):
+        return _number_or_none(float(cell))
+    if isinstance(cell, bytes | bytearray):
+        return bytes(cell).decode("utf-8", "replace")
+    if isinstance(cell, np.datetime64):
+        return None if np.isnat(cell) else str(cell)
+    if isinstance(cell, datetime.timedelta):
+        return _number_or_none(cell.total_seconds())
+    if isinstance(cell, datetime.date | datetime.time):  # a datetime is a date
+        return cell.isoformat()
+    if isinstance(cell, uuid.UUID):
+        return str(cell)
+    if type(cell).__module__.partition(".")[0] == "pandas" and type(cell).__name__ in _PANDAS:
+        return str(cell)
+    return None
+
+
+_PANDAS = frozenset({"Period", "Interval"})
+
+
+def _number_or_none(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _canonical(cell: str) -> str | None:
+    word = cell.strip()
+    if word in MISSING:
+        return None
+    first = word[0]
+    if first in "tTfF":
+        truth = _TRUTH.get(word.lower())
+        return word if truth is None else _number_text(truth)
+    if first.isalpha():
+        # No number, date or interval begins with a letter, but infinity does not count as one.
+        return None if word.lower() in _INFINITE else word
+    value = _parsed(word)
+    if not math.isnan(value):
+        return _number_text(value)
+    if _NUMBER.fullmatch(word) or word.lower().lstrip("+-") in _INFINITE:
+        return None  # a number that no double holds
+    return _dated(word) or _ranged(word) or word
+
+
+_INFINITE = frozenset({"inf", "infinity", "nan"})
+
+
+def _parsed(word: str) -> float:
+    """Return the finite number that a text writes, NaN when it writes none."""
+    if _NUMBER.fullmatch(word):
+        value = float(word)
+        return value if math.isfinite(value) else math.nan
+    truth = _TRUTH.get(word.lower())
+    if truth is not None:
+        return truth
+    duration = _DURATION.fullmatch(word)
+    return math.nan if duration is None else _seconds(*duration.groups())
+
+
+def _seconds(
+    days: str, sign: str | None, hours: str | None, minutes: str | None, seconds: str | None
+) -> float:
+    part = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
+    return int(days) * 86400 + (-part if sign == "-" else part)
+
+
+def _number_text(value: float) -> str | None:
+    value = float(value)
+    if not math.isfinite(value):
+        return None
+    if not (value.is_integer() and abs(value) < _EXACT):
+        value = float(f"{value:.{DIGITS - 1}e}")
+    if value.is_integer() and abs(value) < _EXACT:
+        return str(int(value))
+    return repr(value)
+
+
+def _dated(word: str) -> str | None:
+    """Return an ISO date in one form: no zero time, no trailing zeros, UTC where it has a zone."""
+    parts = _DATE.fullmatch(word)
+    if parts is None:
+        return None
+    year, month, day, hour, minute, second, fraction, zone = parts.groups()
+    micro = int((fraction or "0").ljust(6, "0")[:6])
+    try:
+        when = datetime.datetime(
+            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
+            micro,
+        )  # fmt: skip
+        if zone not in (None, "Z"):
+            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+            when = when - shift if zone[0] == "+" else when + shift
+    except (ValueError, OverflowError):
+        return None
+    suffix = "" if zone is None else "Z"
+    if when.time() == datetime.time() and not suffix:
+        return when.date().isoformat()
+    return when.isoformat() + suffix
+
+
+def _guessed(word: str) -> str:
+    """Return a time that is not written as ISO 8601 as pandas reads it by itself."""
+    import pandas as pd
+
+    if not re.search(r"\d{4}", word):  # without a year, today's date would be filled in
+        raise ValueError
+    try:
+        when = pd.Timestamp(word)
+    except ValueError:
+        when = pd.Timestamp(word.split("/")[0])  # a period that pandas writes as "first/last"
+    if when.tz is not None:
+        when = when.tz_convert("UTC").tz_localize(None)
+    return str(when.isoformat())
+
+
+def _ranged(word: str) -> str | None:
+    """Return an interval with canonical ends: (0, 5] is (0.0, 5.0]."""
+    parts = _INTERVAL.fullmatch(word)
+    if parts is None:
+        return None
+    left, low, high, right = parts.groups()
+    return f"{left}{text(low)}, {text(high)}{right}"
+
+
+# ---- a column: the same functions, applied to every cell -----------------------------------------
+
+
+def numbers(column: Any) -> FloatArray:
+    """Return the numbers of a column of cells, rounded to ``DIGITS``; NaN where there is none.
+
+    Parameters
+    ----------
+    column : array, or list of cells
+        Booleans, integers and floats are converted at once; everything else cell by cell. Both
+        ways are ``number`` followed by ``rounded``.
+    """
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        with np.errstate(all="ignore"):
+            return rounded(column.astype(np.float64))
+    return rounded(np.array(_mapped(number, column), dtype=np.float64))
+
+
+def texts(column: Any) -> list[str | None]:
+    """Return the canonical text of every cell of a column."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        distinct, place = np.unique(column, return_inverse=True)
+        known = [text(value) for value in distinct.tolist()]
+        return [known[at] for at in place.ravel().tolist()]
+    return _mapped(text, column)
+
+
+def dates(column: Any) -> NDArray[np.datetime64]:
+    """Return the time of every cell of a column, in microseconds of UTC."""
+    return np.array(_mapped(date, column), dtype="datetime64[us]")
+
+
+def _mapped(convert: Callable[[Any], Any], cells: Iterable[Any]) -> list[Any]:
+    """Return every cell converted; texts that come again are converted once."""
+    known: dict[str, Any] = {}
+    converted = []
+    for cell in cells:
+        if type(cell) is not str:
+            converted.append(convert(cell))
+            continue
+        value = known.get(cell, known)
+        if value is known:
+            value = convert(cell)
+            if len(known) < _REMEMBERED:
+                known[cell] = value
+        converted.append(value)
+    return converted
+
+
+_REMEMBERED = 1 << 16
+
+_POWERS = np.array([float(f"1e{power}") for power in range(309)])
+
+
+def rounded(values: FloatArray) -> FloatArray:
+    """Return numbers rounded to ``DIGITS`` significant digits; whole ones below 2**53 are exact.
+
+    Infinite numbers become NaN. Each result depends on its own number.
+
+    Examples
+    --------
+    >>> rounded(np.array([1 / 3, 1234567890123.0, np.inf])).tolist()
+    [0.333333333333, 1234567890123.0, nan]
+    """
+    with np.errstate(all="ignore"):
+        size = np.abs(values)
+        exact = (values == np.rint(values)) & (size < _EXACT)
+        power = DIGITS - 1 - np.floor(np.log10(np.where(size > 0, size, 1.0)))
+        power = np.clip(np.nan_to_num(power), -300, 300).astype(np.intp)
+        # Scales are whole powers of ten, exact up to 10**22, so short decimals come out as written.
+        up, down = _POWERS[np.maximum(power, 0)], _POWERS[np.maximum(-power, 0)]
+        result = np.rint(values / down * up) / up * down
+    result = np.where(exact, values + 0.0, result)
+    return np.where(np.isfinite(values), result, np.nan)
+
+
+def coded(column: Any, place: dict[str, int]) -> NDArray[np.intp]:
+    """Return the place of every cell in a list of canonical texts, -1 where it is in none."""
+    return np.array([-1 if one is None else place.get(one, -1) for one in texts(column)], np.intp)
+
+
+def first_spellings(cells: Sequence[Any]) -> dict[str, str]:
+    """Return, for every canonical text of public cells, how it is written most often."""
+    counts: dict[str, dict[str, int]] = {}
+    for cell, canonical in zip(cells, texts(cells), strict=True):
+        if canonical is not None:
+            spelling = str.__str__(cell).strip() if isinstance(cell, str) else canonical
+            written = counts.setdefault(canonical, {})
+            written[spelling] = written.get(spelling, 0) + 1
+    return {
+        canonical: min(written, key=lambda one: (-written[one], one))
+        for canonical, written in counts.items()
+    }
