@@ -10,6 +10,7 @@ from typing import Any
 from tacit.errors import SavedFormatError
 from tacit.privacy.budget import Neighbouring
 from tacit.tables import Column, Columns
+from tacit.tables.source import WELL_FORMED
 
 FORMAT = "tacit shards"
 VERSION = 1
@@ -32,6 +33,8 @@ class Sharding:
         The features: numbers, or categories from a public list.
     key_id : str
         A public name of the secret key.
+    quoted_newlines : bool, default False
+        Whether a CSV file was read in which a quoted cell may go on in the next line.
 
     Examples
     --------
@@ -48,6 +51,7 @@ class Sharding:
     whole_labels: bool
     layout: Columns
     key_id: str
+    quoted_newlines: bool = False
 
     partition = "hash"
     neighbouring = Neighbouring.ADD_REMOVE
@@ -56,6 +60,11 @@ class Sharding:
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
         return self.layout.names
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a guarantee rests on for how the records were read, in sentences."""
+        return (WELL_FORMED,) if self.quoted_newlines else ()
 
     @property
     def fingerprint(self) -> str:
@@ -75,6 +84,7 @@ class Sharding:
                 {"name": one.name, "categories": one.categories} for one in self.layout.columns
             ],
             "key_id": self.key_id,
+            "quoted_newlines": self.quoted_newlines,
         }
         return json.dumps(told, indent=1).encode() + b"\n"
 
@@ -95,6 +105,7 @@ class Sharding:
                 bool(told["whole_labels"]),
                 Columns(columns),
                 str(told["key_id"]),
+                bool(told["quoted_newlines"]),
             )
         except (ValueError, KeyError, TypeError):
             raise SavedFormatError("The description of these shards is damaged.") from None

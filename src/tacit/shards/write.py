@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,13 @@ class Asked:
     def sharding(self, key: bytes) -> Sharding:
         """Return the public description of the shards under a key."""
         return Sharding(
-            self.n_shards, self.identifier, self.label, self.whole_labels, self.layout, key_id(key)
+            self.n_shards,
+            self.identifier,
+            self.label,
+            self.whole_labels,
+            self.layout,
+            key_id(key),
+            quoted_newlines=any(one.reading.assumptions(one.path) for one in self.sources),
         )
 
 
@@ -237,6 +243,7 @@ def _plan(asked: Asked, key: bytes) -> bytes:
         "sharding": json.loads(asked.sharding(key).to_json()),
         "narrow": sorted(asked.narrow),
         "sources": [[os.path.abspath(one.path), *one.state()] for one in asked.sources],
+        "reading": asdict(asked.sources[0].reading),
     }
     return json.dumps(told, indent=1).encode() + b"\n"
 
