@@ -158,7 +158,7 @@ def test_mistakes_are_not_saved():
         (lambda: Union(Stumps(n_features=2), SUBJECTS["finite"]), "`second`"),
         (lambda: Union(Stumps(n_features=2), Thresholds()), "`second` must be a FiniteClass"),
         (lambda: Stumps(n_features=2).count_dichotomies([1, 2, 3]), "`X` must have 2 column"),
-        (lambda: Thresholds().count_dichotomies(["a"]), "`X` must be a table of numbers"),
+        (lambda: Stumps(n_features=2).count_dichotomies([[1, 2], [3]]), "`X` must have 2 column"),
         (lambda: Thresholds().minimise([1, 2], [0]), "`y` must hold one label for each of 2"),
         (lambda: Thresholds().predict([[1, 1], [2, 1]], [3]), "`hypothesis`"),
     ],
