@@ -156,8 +156,8 @@ def test_a_request_for_no_values_draws_nothing(counted):
     assert counted == []
 
 
-def test_a_resumed_snapshot_finds_no_values_to_hand_out_again(monkeypatch):
-    """Take away the sampler, as if memory were restored to here: nothing is left to release."""
+def test_no_value_is_left_in_memory_for_a_later_release(monkeypatch):
+    """What is there without the sampler would be released again by every resumed snapshot."""
     source = SecureNoise()
     for _ in range(20):
         source.gaussian(WIDE, 1)
