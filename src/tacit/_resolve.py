@@ -394,9 +394,10 @@ def assumptions_of(
         )
     if representation is not None:
         points.append("The representation was fitted on the public points alone.")
-    return assumed(
+    sentences = assumed(
         settings.classes, neighbouring, unit, points=points, account=[_account(settings.ledger)]
     )
+    return (*sentences, *getattr(settings, "input_assumptions", ()))
 
 
 def _account(ledger: Any) -> str:

@@ -367,8 +367,6 @@ def fit_semi_private(X, y, *, epsilon=1.0):
         (lambda: LabelBoost(Thresholds(), None).fit(x, FEW), "`base`"),
         (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW[:5]), "`y` must hold one entry"),
         (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW * 0 - 1), "`y` must hold at least one"),
-        (lambda: LabelBoost(Thresholds(), BASE).fit(x, FEW.astype(str)), "`y` must hold numbers"),
-        (lambda: fit_semi_private(x, TRUTH.astype(str)), "`y` must hold numbers"),
         (lambda: fit_semi_private(x[:0], TRUTH[:0]), "`X` must hold at least one"),
         (lambda: fit_semi_private(x, TRUTH, epsilon=0), "`epsilon`"),
         (lambda: GenericLearner(Thresholds(), HALVES, epsilon=-1).fit(x, FEW), "`epsilon`"),

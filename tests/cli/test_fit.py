@@ -12,6 +12,7 @@ import pytest
 from tacit.cli.main import BAD_INPUT, NOT_RELEASED
 from tacit.persistence import load_student
 from tacit.report import RunReport
+from tacit.tables.source import WELL_FORMED
 
 pytestmark = pytest.mark.needs("pandas")
 
@@ -210,3 +211,19 @@ def test_a_bad_first_data_set_makes_no_project(tmp_path: Path, desk, words) -> N
 @pytest.mark.parametrize("verb", ["init", "datasets", "fit", "label", "predict"])
 def test_help_teaches_with_an_example(desk, verb: str) -> None:
     assert f"tacit {verb}" in desk(verb, "--help").stdout.partition("Example")[2]
+
+
+def test_an_unclosed_quote_of_a_private_file_changes_one_record(desk) -> None:
+    """The records after it used to become part of its cell, and too few were left to shard."""
+    rows = (desk.folder / "patients.csv").read_text().splitlines()
+    desk.put("patients.csv", "\n".join([*rows[:20], 'p20,50,"f,yes', *rows[21:]]) + "\n")
+    result = desk.fit("--json", n_teachers=300)
+    assert result.exit_code == 0, result.output
+
+
+def test_quoted_line_breaks_are_in_the_statement(desk) -> None:
+    rows = (desk.folder / "patients.csv").read_text().splitlines()
+    desk.put("patients.csv", "\n".join([*rows[:20], 'p20,50,"f\n",yes', *rows[21:]]) + "\n")
+    plain = json.loads(desk.fit("--json", epsilon=0.5).stdout)["privacy"]["assumptions"]
+    allowed = json.loads(desk.fit("--json", "--quoted-newlines", epsilon=0.5).stdout)
+    assert allowed["privacy"]["assumptions"] == [*plain, WELL_FORMED]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tacit.cli import endings
+from tacit.tables.source import WELL_FORMED
 
 pytestmark = pytest.mark.needs("pandas")
 
@@ -66,7 +67,6 @@ def test_a_dry_run_reads_no_record_and_makes_nothing(desk: Any) -> None:
     [
         ({"id": None}, "--id must name the column that says whose record it is"),
         ({"id": "nobody"}, "no column 'nobody'"),
-        ({"public": None}, "Give public points"),
         ({"out": None}, "--out, --shards and --label"),
         ({"label": "person"}, "different columns"),
         ({"public": None, "category": "age"}, "--category needs --public"),
@@ -120,3 +120,16 @@ def test_a_defect_or_an_interruption_shows_nothing_private(
         result = desk(*words(desk))
     assert result.exit_code == status and "canarybird" not in result.output
     assert desk(*words(desk)).exit_code == 0
+
+
+def test_quoted_line_breaks_are_said_of_shards(desk: Any) -> None:
+    plain = json.loads(desk(*words(desk, "--json")).stdout)
+    allowed = desk(*words(desk, "--json", "--quoted-newlines", out=desk.folder / "quoted"))
+    assert plain["assumptions"] == []
+    assert json.loads(allowed.stdout)["assumptions"] == [WELL_FORMED]
+    assert WELL_FORMED in desk(*words(desk, "--quoted-newlines", out=desk.folder / "quoted")).stdout
+    mixed = desk(*words(desk, "--quoted-newlines"))
+    assert mixed.exit_code == 2 and "other settings" in mixed.stderr
+    options = {"private": desk.folder / "quoted", "neighbouring": "add-remove", "n_teachers": None}
+    told = json.loads(desk.fit("--json", **options).stdout)
+    assert WELL_FORMED in told["privacy"]["assumptions"]

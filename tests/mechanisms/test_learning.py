@@ -25,6 +25,7 @@ from tacit.mechanisms.sanitized_learning import SanitizedLearning
 from tacit.privacy.budget import Budget
 from tacit.privacy.noise import SecureNoise
 from tacit.testing.enumeration import enumerated, worst_excess
+from tacit.testing.noise import ScriptedNoise
 
 _ROUNDING = 1e-11
 
@@ -146,6 +147,14 @@ def test_hierarchical_counts_keep_their_guarantee():
         for data in product((0, 1), repeat=2)
     }
     check_private(laws, Budget(counts.event.pure_epsilon))
+
+
+def test_hierarchical_counts_draw_once_for_each_depth_and_fit_counts_without_noise():
+    places = np.random.default_rng(0).integers(0, 32, 500)
+    counts = HierarchicalCounts(depth=5, release_epsilon=1.0, size=500)
+    noise = ScriptedNoise(laplace=[0] * 62)
+    assert counts.release(places, noise=noise).ravel().tolist() == sorted(places.tolist())
+    assert [request.size for request in noise.asked] == [2, 4, 8, 16, 32]
 
 
 def test_small_domain_keeps_its_guarantee():

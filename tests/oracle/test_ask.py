@@ -122,11 +122,11 @@ BAD: list[tuple[Any, str]] = [
     ([[np.nan, 1.0]], "missing"),
     ([[np.inf, 1.0]], "finite"),
     ([["a", "b"]], "numbers"),
-    ([[1.0, 2.0], [3.0]], "numbers"),
-    ([[1j, 2.0]], "numbers"),
+    ([[1.0, 2.0], [3.0]], "2 columns"),
+    ([[1j, 2.0]], "missing"),
     ("text", "table"),
     (None, "table of points"),
-    ([[10**400, 1]], "numbers"),
+    ([[10**400, 1]], "missing"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""Noise: the laws, the blocks that serve them, and everything that must not happen to a source.
+"""Noise: the laws, draws on demand, and everything that must not happen to a source.
 
 Distribution tests are Pearson tests on 20,000 draws; each rejects a correct sampler with
 probability 1e-9, or a little more where cells are small (``FALSE_ALARM``). There are 19 of them
@@ -19,7 +19,7 @@ import threading
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import tacit.privacy.noise as noise_module
@@ -62,7 +62,7 @@ def test_vector_requests_follow_the_law(kind, scale):
 @pytest.mark.statistical
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_values_served_from_blocks_follow_the_law(kind, scale):
+def test_values_of_small_requests_follow_the_law(kind, scale):
     source = SecureNoise()
     sample: list[int] = []
     while len(sample) < N_DRAWS:
@@ -73,7 +73,7 @@ def test_values_served_from_blocks_follow_the_law(kind, scale):
 
 @pytest.mark.statistical
 @pytest.mark.parametrize("kind", ["gaussian", "laplace"])
-def test_blocks_and_vectors_have_the_same_law_at_a_wide_scale(kind):
+def test_single_values_and_vectors_have_the_same_law_at_a_wide_scale(kind):
     source = SecureNoise()
     singles = np.concatenate([draw(source, kind, 1e6, 1) for _ in range(5_000)])
     assert two_sample_p(singles, draw(source, kind, 1e6, 5_000)) > FALSE_ALARM
@@ -121,141 +121,75 @@ def test_as_many_values_as_asked(size):
     assert SecureNoise().laplace(3.0, size).shape == (size,)
 
 
-# ---- blocks ---------------------------------------------------------------------------------
-
-
-def count_instead(patch: pytest.MonkeyPatch) -> list[int]:
-    """Replace the sampler by 1, 2, 3, ... and record the sizes it is asked for."""
-    sizes: list[int] = []
-    one_at_a_time = threading.Lock()
-
-    def fresh(kind, scale, size):
-        with one_at_a_time:
-            start = sum(sizes) + 1
-            sizes.append(size)
-        return np.arange(start, start + size, dtype=np.int64)
-
-    patch.setattr(noise_module, "_fresh", fresh)
-    return sizes
+# ---- draws on demand ------------------------------------------------------------------------
 
 
 @pytest.fixture
 def counted(monkeypatch):
-    return count_instead(monkeypatch)
+    """Replace OpenDP's sampler by 1, 2, 3, ... and return the list of sizes it is called with."""
+    sizes: list[int] = []
+
+    def sampler(kind, scale):
+        def measure(zeros):
+            start = sum(sizes) + 1
+            sizes.append(len(zeros))
+            return list(range(start, start + len(zeros)))
+
+        return measure
+
+    monkeypatch.setattr(noise_module, "_sampler", sampler)
+    return sizes
 
 
-@given(requests=st.lists(st.integers(0, 1100), max_size=60))
-@settings(max_examples=60)
-def test_no_value_is_handed_out_twice_and_none_is_blank(requests):
-    with pytest.MonkeyPatch.context() as patch:
-        count_instead(patch)
-        source = SecureNoise()
-        served = [source.gaussian(5.0, size) for size in requests]
-    assert [len(values) for values in served] == requests
-    values = np.concatenate([np.empty(0, dtype=np.int64), *served])
-    assert len(np.unique(values)) == len(values)
-    assert (values > 0).all()
-
-
-def test_blocks_grow_from_small_to_a_bound(counted):
+@pytest.mark.parametrize("kind", ["gaussian", "laplace"])
+def test_a_request_is_one_call_for_exactly_its_values(counted, kind):
+    """Values drawn ahead would be used again by every copy of the process's memory."""
     source = SecureNoise()
-    for _ in range(5_000):
-        source.gaussian(5.0, 1)
-    assert counted[:4] == [16, 32, 64, 128]
-    assert max(counted) == 1024
+    requests = [1, 1, 3, 10, 1, 1000, 1023, 1024, 5000] + [1] * 50
+    served = [draw(source, kind, 5.0, size).tolist() for size in requests]
+    assert counted == requests
+    assert [x for values in served for x in values] == list(range(1, sum(requests) + 1))
 
 
-def test_large_requests_go_straight_through(counted):
+def test_a_request_for_no_values_draws_nothing(counted):
+    assert len(SecureNoise().gaussian(5.0, 0)) == 0
+    assert counted == []
+
+
+def test_no_value_is_left_in_memory_for_a_later_release(monkeypatch):
+    """What is there without the sampler would be released again by every resumed snapshot."""
     source = SecureNoise()
-    source.gaussian(5.0, 5_000)
-    assert counted == [5_000]
+    for _ in range(20):
+        source.gaussian(WIDE, 1)
+    monkeypatch.setattr(noise_module, "_sampler", lambda *_: 1 / 0)
+    with pytest.raises(NoiseError, match="nothing was released"):
+        source.gaussian(WIDE, 1)
 
 
-def test_each_law_has_its_own_block(counted):
+def test_a_source_has_no_state_and_starts_no_thread():
+    threads = threading.active_count()
     source = SecureNoise()
-    source.gaussian(5.0, 1)
-    source.laplace(5.0, 1)
-    source.gaussian(6.0, 1)
-    assert counted == [16, 16, 16]
-
-
-def test_used_values_are_overwritten(counted):
-    source = SecureNoise()
-    handed_out = source.gaussian(5.0, 10)
-    (block,) = source._blocks.values()
-    assert not block._values[block.left :].any()
-    assert block._values[: block.left].all()
-    assert handed_out.all()  # and the caller's copy is its own
-
-
-def test_memory_does_not_grow_with_the_number_of_scales(counted):
-    source = SecureNoise()
-    for step in range(300):
-        source.gaussian(1.0 + step, 1)
-    assert len(source._blocks) == noise_module._MOST_BLOCKS
+    for _ in range(300):
+        source.gaussian(WIDE, 15)
+    assert not hasattr(source, "__dict__")
+    assert SecureNoise.__slots__ == ("__weakref__",)
+    assert threading.active_count() == threads
 
 
 def test_an_interrupted_draw_repeats_nothing(monkeypatch):
     source = SecureNoise()
-    source.gaussian(WIDE, 1)
-    calls = []
+    before = source.gaussian(WIDE, 14).tolist()
 
-    def interrupted(*args):
-        calls.append(args)
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(noise_module, "_fresh", interrupted)
-        seen = source.gaussian(WIDE, 14).tolist()
+        patch.setattr(noise_module, "_sampler", interrupted)
         with pytest.raises(KeyboardInterrupt):
             source.gaussian(WIDE, 5)
-    assert calls
     after = source.gaussian(WIDE, 40).tolist()
-    assert len(set(seen + after)) == 54
+    assert len(set(before + after)) == 54
     assert 0 not in after
-
-
-def in_steady_use(source: SecureNoise) -> noise_module._Block:
-    """Use a law until the block after the present one is being drawn."""
-    while not (source._blocks and next(iter(source._blocks.values()))._next):
-        source.gaussian(WIDE, 15)
-    return next(iter(source._blocks.values()))
-
-
-def test_a_law_in_steady_use_has_its_next_block_drawn_beside(counted):
-    source = SecureNoise()
-    block = in_steady_use(source)
-    block.finish()
-    drawn = len(counted)
-    while block.left >= 100:
-        source.gaussian(WIDE, 100)
-    source.gaussian(WIDE, 100)  # the block that was ready, and the one after it is begun
-    block.finish()
-    assert counted[drawn:] == [1024]
-
-
-def test_a_block_that_could_not_be_drawn_beside_is_an_error_where_it_is_wanted(monkeypatch):
-    source = SecureNoise()
-    with monkeypatch.context() as patch:
-        patch.setattr(noise_module, "_sampler", lambda *_: 1 / 0)
-        block = noise_module._Block("gaussian", WIDE)
-        block._next_size = 1024
-        block._next = noise_module._Drawing.started("gaussian", WIDE, 1024)
-        with pytest.raises(NoiseError, match="nothing was released"):
-            block.take(5)
-    assert len(block.take(5)) == 5
-    block.finish()
-    assert source.secure
-
-
-def test_without_a_further_thread_blocks_are_drawn_in_place(monkeypatch, counted):
-    def refuse(self: threading.Thread) -> None:
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(threading.Thread, "start", refuse)
-    source = SecureNoise()
-    values = [x for _ in range(50) for x in source.gaussian(WIDE, 100).tolist()]
-    assert len(set(values)) == 5000
 
 
 def test_real_draws_do_not_repeat():
@@ -266,19 +200,18 @@ def test_real_draws_do_not_repeat():
 
 def test_threads_share_a_source_without_sharing_values():
     source = SecureNoise()
-    found: list[int] = []
+    values: list[int] = []
 
     def work():
-        mine = [x for _ in range(400) for x in source.gaussian(WIDE, 3).tolist()]
-        found.extend(mine)
+        values.extend([x for _ in range(400) for x in source.gaussian(WIDE, 3).tolist()])
 
     threads = [threading.Thread(target=work) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(found) == 4_800
-    assert len(set(found)) == len(found)
+    assert len(values) == 4_800
+    assert len(set(values)) == len(values)
 
 
 # ---- processes ------------------------------------------------------------------------------
@@ -287,14 +220,12 @@ FORK = """
 import os, sys
 from tacit.privacy.noise import SecureNoise
 source = SecureNoise()
-source.gaussian(2.0**50, 1)      # values drawn ahead now lie in memory
-{before}
+source.gaussian(2.0**50, 1)      # OpenDP's generator now has its state in memory
 reader, writer = os.pipe()
 if os.fork() == 0:
     drawn = [x for kind in ("gaussian", "laplace") for x in getattr(source, kind)(2.0**50, 12)]
     os.write(writer, " ".join(map(str, drawn + [source.bits(60)])).encode())
     os._exit(0)
-{after}
 drawn = [x for kind in ("gaussian", "laplace") for x in getattr(source, kind)(2.0**50, 12)]
 os.wait()
 print(" ".join(map(str, drawn + [source.bits(60)])))
@@ -302,62 +233,15 @@ print(os.read(reader, 10_000).decode())
 """
 
 
-def run_fork(before: str = "", after: str = "") -> tuple[list[int], list[int]]:
-    # In a process of its own: the one that runs the tests may have threads.
-    script = FORK.format(before=before, after=after)
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True
-    )
-    parent, child = done.stdout.strip().splitlines()
-    return list(map(int, parent.split())), list(map(int, child.split()))
-
-
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
 def test_parent_and_child_draw_different_values():
-    parent, child = run_fork()
+    # In a process of its own: the one that runs the tests may have threads.
+    done = subprocess.run(
+        [sys.executable, "-c", FORK], capture_output=True, text=True, timeout=60, check=True
+    )
+    parent, child = (line.split() for line in done.stdout.strip().splitlines())
     assert len(parent) == len(child) == 25
     assert not set(parent) & set(child)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_block_that_is_being_drawn_is_finished_before_a_fork():
-    steady = "[source.gaussian(2.0**50, 15) for _ in range(200)]"
-    parent, child = run_fork(before=steady)
-    assert not set(parent) & set(child)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
-def test_a_child_forked_while_a_draw_is_under_way_can_still_draw():
-    parent, child = run_fork(before="source._lock.acquire()", after="source._lock.release()")
-    assert not set(parent) & set(child)
-
-
-def test_the_hook_run_after_a_fork_empties_every_source():
-    sources = [SecureNoise(), SecureNoise()]
-    for source in sources:
-        source.gaussian(WIDE, 1)
-    locks = [source._lock for source in sources]
-    noise_module._forget_in_child()
-    for source, lock in zip(sources, locks, strict=True):
-        assert not source._blocks
-        assert source._lock is not lock
-
-
-def test_a_fork_that_python_did_not_see_forgets_too():
-    source = SecureNoise()
-    source.gaussian(WIDE, 1)
-    (block,) = source._blocks.values()
-    ahead = set(block._values.tolist())
-    source._process = -1  # as in a child made by foreign code
-    assert not ahead & set(source.gaussian(WIDE, 12).tolist())
-
-
-def test_a_dropped_source_is_not_kept_alive():
-    before = len(noise_module._sources)
-    source = SecureNoise()
-    assert len(noise_module._sources) == before + 1
-    del source
-    assert len(noise_module._sources) == before
 
 
 # ---- misuse and failure ---------------------------------------------------------------------

@@ -13,9 +13,11 @@ from sklearn.exceptions import NotFittedError
 
 from tacit import _validate
 from tacit.agnostic.asking import ASSUMPTIONS, check_noise
+from tacit.data.cells import numbers
+from tacit.data.containers import as_container, cells_of
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
-from tacit.hypotheses.points import as_points, check_label_kind
+from tacit.hypotheses.points import as_points
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
@@ -165,14 +167,13 @@ class _Once:
 def read_partly(hypotheses: HypothesisClass, X: Any, y: Any) -> PartlyLabelled:
     """Return the records with labels apart from those marked -1, in their order."""
     points = as_points(X, hypotheses.n_features)
-    labels = np.asarray(y)
+    labels = numbers(cells_of(as_container(y)))
     if labels.shape != (len(points),):
         raise InvalidArgument(
             f"`y` must hold one entry for each of {len(points)} records, {UNLABELLED} for those "
             f"without a label, got shape {labels.shape}."
         )
-    check_label_kind(labels)
-    without = np.asarray(labels == UNLABELLED, dtype=np.bool_)
+    without = labels == UNLABELLED
     if without.all():
         raise InvalidArgument("`y` must hold at least one label, 0 or 1, got none.")
     return PartlyLabelled.read(

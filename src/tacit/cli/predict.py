@@ -28,6 +28,8 @@ _FILE = click.Path(path_type=Path)
 @click.option("--delimiter", default=",", show_default=True)
 @click.option("--columns", type=Names(),
               help="Names of the columns of CSV without a header.")  # fmt: skip
+@click.option("--quoted-newlines", is_flag=True,
+              help="Let quoted cells of CSV go on in the next line.")  # fmt: skip
 def predict(
     model: Path,
     points: Path,
@@ -38,6 +40,7 @@ def predict(
     encoding: str,
     delimiter: str,
     columns: tuple[str, ...] | None,
+    quoted_newlines: bool,
 ) -> None:
     """Predict the labels of POINTS with a MODEL that `tacit fit` wrote.
 
@@ -53,7 +56,7 @@ def predict(
 
     check_outputs({"--out": out}, [model, points])
     loaded = load_student(model, trusted=trust)
-    reading = Reading(file_format, encoding, delimiter, columns)
+    reading = Reading(file_format, encoding, delimiter, columns, quoted_newlines)
     table = read_points(points, loaded.schema_, reading)
     header, rows = ["label"], [[label] for label in loaded.predict(table).tolist()]
     if proba:

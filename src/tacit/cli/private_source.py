@@ -40,6 +40,9 @@ class PrivateSource(Protocol):
     def identity(self) -> dict[str, Any]:
         """Return what makes this another run. Public."""
 
+    def assumptions(self, reading: Reading) -> tuple[str, ...]:
+        """Return what the guarantee rests on for reading it so, in sentences. Public."""
+
 
 def private_source(asked: Asked) -> PrivateSource:
     """Return what a command was given."""
@@ -88,6 +91,9 @@ class _Records:
     def identity(self) -> dict[str, Any]:
         return {}
 
+    def assumptions(self, reading: Reading) -> tuple[str, ...]:
+        return reading.assumptions(self._there())
+
 
 class _Shards:
     """A folder of shards, whose schema is the pool's too."""
@@ -124,6 +130,9 @@ class _Shards:
 
     def identity(self) -> dict[str, Any]:
         return {"shards": self._shards.fingerprint}
+
+    def assumptions(self, reading: Reading) -> tuple[str, ...]:
+        return self._shards.sharding.assumptions
 
 
 class _Counts:
@@ -162,6 +171,9 @@ class _Counts:
 
     def identity(self) -> dict[str, Any]:
         return {"counts": True}
+
+    def assumptions(self, reading: Reading) -> tuple[str, ...]:
+        return ()
 
 
 def read_schema(path: Path) -> Schema:

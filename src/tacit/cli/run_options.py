@@ -42,6 +42,7 @@ class Asked:
     encoding: str
     delimiter: str
     columns: tuple[str, ...] | None
+    quoted_newlines: bool
     jobs: int | None
     dry_run: bool
     n: int | None
@@ -107,6 +108,8 @@ _OPTIONS = [
     click.option("--encoding", default="utf-8", show_default=True),
     click.option("--delimiter", default=",", show_default=True, help="Between cells of CSV."),
     click.option("--columns", type=Names(), help="Names of the columns of CSV without a header."),
+    click.option("--quoted-newlines", is_flag=True, help="Let quoted cells of CSV go on in the "
+                 "next line. The statement then says that the file is assumed well formed."),
     click.option("--jobs", type=int, help="Workers; -1: all cores."),
     click.option("--dry-run", is_flag=True, help="Price the run; private data are not opened."),
     click.option("--n", type=click.IntRange(1),

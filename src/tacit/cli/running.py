@@ -40,7 +40,9 @@ def run(kind: str, asked: Asked, write: Results) -> None:
     if budget.delta == 0:
         raise InvalidArgument("--delta must be above 0 for a noisy vote, got 0.")
     project = Project(asked.project)
-    reading = Reading(asked.format, asked.encoding, asked.delimiter, asked.columns)
+    reading = Reading(
+        asked.format, asked.encoding, asked.delimiter, asked.columns, asked.quoted_newlines
+    )
     account = project.account(asked.dataset)
     source = private_source(asked)
     pool = source.pool(asked, reading)
@@ -50,6 +52,7 @@ def run(kind: str, asked: Asked, write: Results) -> None:
         return
     if asked.n is not None:
         raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
+    clf.input_assumptions = source.assumptions(reading)
     source.check()  # whether it is there is public, and is said before anybody is asked to spend
     known = None
     if asked.check is not None:

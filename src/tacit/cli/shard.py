@@ -64,6 +64,12 @@ _PATH = click.Path(path_type=Path)
 @click.option("--delimiter", default=",", show_default=True, help="Between cells of CSV.")
 @click.option("--columns", type=Names(), help="Names of the columns of CSV without a header.")
 @click.option(
+    "--quoted-newlines",
+    is_flag=True,
+    help="Let quoted cells of CSV go on in the next line. Statements on these shards then say "
+    "that the files are assumed well formed.",
+)
+@click.option(
     "--key-file",
     type=_PATH,
     help="Secret key in hexadecimal, such as the file 'key' of another folder "
@@ -125,6 +131,7 @@ def _write(
     encoding: str,
     delimiter: str,
     columns: tuple[str, ...] | None,
+    quoted_newlines: bool,
     key_file: Path | None,
     dry_run: bool,
     fresh: bool,
@@ -143,7 +150,7 @@ def _write(
             "--id must name the column that says whose record it is. A row's number will not do: "
             "it changes when another record comes or goes. Add a column of identifiers first."
         )
-    reading = Reading(file_format, encoding, delimiter, columns)
+    reading = Reading(file_format, encoding, delimiter, columns, quoted_newlines)
     columns_read = _schema(public, schema, reading, label, (*drop, identifier), category)
     key = None if key_file is None else _key(key_file)
     how: dict[str, Any] = {
@@ -162,11 +169,13 @@ def _write(
     )
     if as_json:
         told = {"folder": str(out), "shards": made.n_shards, "fingerprint": made.fingerprint}
-        click.echo(json.dumps(told))
+        click.echo(json.dumps({**told, "assumptions": made.sharding.assumptions}))
         return
     click.echo(f"{made.n_shards} shards are in {str(out)!r}, which only you can read.")
     click.echo(f"Fingerprint of the sharding, which may be shown: {made.fingerprint}")
     click.echo("Use them with add-remove neighbours: a replaced record would move two votes.")
+    for sentence in made.sharding.assumptions:
+        click.echo(sentence)
 
 
 def _schema(

@@ -136,8 +136,10 @@ _WRITTEN_FOR_MISSING = frozenset({"", "nan", "NaN", "-nan", "-NaN", "NaT", "<NA>
 
 def _plain(cell: Any) -> Any:
     """Return a cell as a text, a number, or None when it is missing or of an unknown type."""
-    if cell is None or isinstance(cell, complex | np.complexfloating):
+    if cell is None:
         return None
+    if isinstance(cell, complex | np.complexfloating):
+        return _number_or_none(float(cell.real)) if cell.imag == 0 else None
     if isinstance(cell, Enum):
         return _plain(cell.value)
     if isinstance(cell, str):
@@ -287,10 +289,16 @@ def numbers(column: Any) -> FloatArray:
         Booleans, integers and floats are converted at once; everything else cell by cell. Both
         ways are ``number`` followed by ``rounded``.
     """
+    return rounded(unrounded(column))
+
+
+def unrounded(column: Any) -> FloatArray:
+    """Return the numbers of a column of cells to the last digit; NaN where there is none."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
         with np.errstate(all="ignore"):
-            return rounded(column.astype(np.float64))
-    return rounded(np.array(_mapped(number, column), dtype=np.float64))
+            values = column.astype(np.float64)
+        return np.where(np.isfinite(values), values, np.nan)
+    return np.array(_mapped(number, column), dtype=np.float64)
 
 
 def texts(column: Any) -> list[str | None]:

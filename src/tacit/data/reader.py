@@ -267,7 +267,8 @@ def _refuse_uneven(rows: Any, width: int | None) -> None:
         size = len(row) if isinstance(row, list | tuple | np.ndarray) else None
         if size is None:
             raise InvalidArgument(
-                "`X` must be a table with one row per point; for one point write [[...]]."
+                "`X` must be a table of numbers or other values with one row per point; for one "
+                "point write [[...]]."
             )
         if size != width:
             raise InvalidArgument(f"`X` must have {width} columns, like the records, got {size}.")

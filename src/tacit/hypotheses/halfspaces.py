@@ -68,7 +68,14 @@ class Halfspaces(HypothesisClass):
             yield hypotheses
 
     def label(self, hypotheses: FloatArray, points: FloatArray) -> BoolArray:
-        return _label(hypotheses[:, None, :], points[None, :, :])
+        # How many points lie on borders is private: tables of them must be small at their largest.
+        cells = BLOCK_CELLS // hypotheses.shape[1]
+        rows = max(1, cells // max(1, len(points)))
+        labels = np.empty((len(hypotheses), len(points)), dtype=np.bool_)
+        for start in range(0, len(hypotheses), rows):
+            part = slice(start, start + rows)
+            labels[part] = _label(hypotheses[part, None, :], points[None, :, :])
+        return labels
 
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         points = as_points(X, self.n_features)

@@ -5,8 +5,12 @@ Fix the left and the right side of a rectangle. What its closed vertical range f
 The rectangle is the smallest around its points of the cover when a point touches each side: b and
 t lie at points of the strip, and between them there is one on the left side and one on the right.
 With t(b) the first height at which both are reached, going up from b, the pairs are all (b, t)
-with t >= t(b). The b with the same t(b) meet the same t: a histogram of ``below`` times one of
-``upto``, and summing such products over many strips is one product of matrices.
+with t >= t(b). The b with the same t(b) meet the same t: every one of them with every one.
+
+How often each gain occurs among such pairs is counted pair by pair, or as the correlation of two
+histograms by Fourier transform. Which of the two, and how much memory it takes, follow from the
+number of cover points and of scored points alone: labels decide neither. The balances that a strip
+can have grow with the number of labels of one kind, which is private.
 """
 
 from __future__ import annotations
@@ -15,9 +19,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.fft
 
 from tacit.hypotheses.mistakes import Hypothesis, LevelledMistakes, MistakeCounts
 from tacit.hypotheses.points import BoolArray, FloatArray, IntArray
+
+_CHUNK = 1 << 20
+"""How many numbers a table of pairs or of histograms holds at most (one strip at least)."""
+
+_PAIRS = 16
+"""How many pairs are counted one by one in the time of one step of a Fourier transform."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,39 +82,100 @@ class _Grid:
 
 def plane_mistakes(cover: FloatArray, points: FloatArray, labels: BoolArray) -> MistakeCounts:
     """Return the mistakes of one rectangle per dichotomy of ``cover``, the empty one last."""
-    ones = int(labels.sum())
-    counts = np.zeros(len(points) + 1, dtype=np.int64)
+    ones, n = int(labels.sum()), len(points)
     grid = _Grid.of(cover, points, labels)
-    by_left = [_gains(grid, left) for left in range(len(grid.xs))]
-    for lowest, gains in by_left:
-        used = np.flatnonzero(gains)
-        counts[ones - (lowest + used)] += gains[used]
+    counter = _counter(len(cover), n)
+    for left in range(len(grid.xs)):
+        below, upto, occupied = grid.strips(left)
+        for strips, bottoms, tops in _groups(grid, left, occupied):
+            counter.add(below[strips], bottoms, upto[strips], tops)
+    gains = counter.counts()  # of -n, -n + 1, ..., n
+    counts = np.zeros(n + 1, dtype=np.int64)
+    used = np.flatnonzero(gains)
+    counts[ones - (used - n)] = gains[used]
     counts[ones] += 1
 
     def member(mistakes: int, rank: int) -> Hypothesis:
         if mistakes == ones and rank == counts[ones] - 1:
             return np.repeat([np.inf, -np.inf], 2)
-        return _rectangle(grid, by_left, ones - mistakes, rank)
+        return _rectangle(grid, ones - mistakes, rank)
 
     return LevelledMistakes(counts, member)
 
 
-def _gains(grid: _Grid, left: int) -> tuple[int, IntArray]:
-    """Return the least gain of rectangles with this left side, and how many have it, one more..."""
-    below, upto, occupied = grid.strips(left)
-    low_b, low_t = int(below.min()), int(upto.min())
-    wide_b, wide_t = int(below.max()) - low_b + 1, int(upto.max()) - low_t + 1
-    product = np.zeros((wide_b, wide_t))
-    for strips, bottoms, tops in _groups(grid, left, occupied):
-        product += _histogram(below - low_b, strips, bottoms, wide_b).T @ _histogram(
-            upto - low_t, strips, tops, wide_t
-        )
-    least = low_t - (low_b + wide_b - 1)
-    gains = np.zeros(wide_b + wide_t - 1, dtype=np.int64)
-    for b in range(wide_b):
-        # Whole numbers below 2**53: the products are exact.
-        gains[wide_b - 1 - b : wide_b - 1 - b + wide_t] += product[b].astype(np.int64)
-    return least, gains
+class _Pairs:
+    """Counts of gains between -n and n, by listing the pairs of a strip."""
+
+    def __init__(self, n: int) -> None:
+        self._n, self._counts = n, np.zeros(2 * n + 1, dtype=np.int64)
+        self._waiting: list[IntArray] = []
+        self._size = 0
+
+    def add(self, below: IntArray, bottoms: BoolArray, upto: IntArray, tops: BoolArray) -> None:
+        """Count every bottom with every top of the same row."""
+        for row in range(len(below)):
+            low, high = below[row, bottoms[row]], upto[row, tops[row]]
+            step = max(1, _CHUNK // max(1, len(high)))
+            for start in range(0, len(low), step):
+                pairs = high[None, :] - low[start : start + step, None]
+                self._waiting.append(pairs.ravel())
+                self._size += pairs.size
+                if self._size >= _CHUNK:
+                    self._count()
+
+    def _count(self) -> None:
+        if self._waiting:
+            gains = np.concatenate(self._waiting) + self._n
+            self._counts += np.bincount(gains, minlength=len(self._counts))
+        self._waiting, self._size = [], 0
+
+    def counts(self) -> IntArray:
+        """Return how often each gain occurs, from -n to n."""
+        self._count()
+        return self._counts
+
+
+class _Correlation:
+    """Counts of gains between -n and n, by Fourier transform of the histograms of each strip.
+
+    Balances are taken modulo ``length``, which is more than 2 n: gains are told apart all the same.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n, self._counts = n, np.zeros(2 * n + 1, dtype=np.int64)
+        self._length = scipy.fft.next_fast_len(2 * n + 1, real=True)
+
+    def add(self, below: IntArray, bottoms: BoolArray, upto: IntArray, tops: BoolArray) -> None:
+        """Count every bottom with every top of the same row.
+
+        With h heights, an entry is off by at most about ``rows * h**2 * log2(length) * 2**-49``
+        (see ``exact_convolution``): below a quarter up to a hundred thousand heights.
+        """
+        step = max(1, _CHUNK // self._length)
+        for start in range(0, len(below), step):
+            part = slice(start, start + step)
+            low = scipy.fft.rfft(self._histograms(below[part], bottoms[part]))
+            high = scipy.fft.rfft(self._histograms(upto[part], tops[part]))
+            total = scipy.fft.irfft((np.conj(low) * high).sum(axis=0), self._length)
+            exact = np.rint(total).astype(np.int64)
+            self._counts += exact[np.arange(-self._n, self._n + 1)]
+
+    def _histograms(self, values: IntArray, chosen: BoolArray) -> FloatArray:
+        row, height = np.nonzero(chosen)
+        cell = row * self._length + values[row, height] % self._length
+        counts = np.bincount(cell, minlength=len(values) * self._length)
+        return counts.reshape(-1, self._length).astype(np.float64)
+
+    def counts(self) -> IntArray:
+        """Return how often each gain occurs, from -n to n."""
+        return self._counts
+
+
+def _counter(n_cover: int, n_points: int) -> _Pairs | _Correlation:
+    """Return the faster way to count, by public sizes alone."""
+    length = 2 * n_points + 1
+    by_pairs = n_cover**2 <= _PAIRS * length * length.bit_length()
+    return _Pairs(n_points) if by_pairs else _Correlation(n_points)
 
 
 def _groups(
@@ -128,32 +200,35 @@ def _groups(
         usable[strips] &= ~bottoms
 
 
-def _histogram(values: IntArray, strips: IntArray, chosen: BoolArray, width: int) -> FloatArray:
-    """Return how often each value occurs among the chosen heights, one row per strip."""
-    row, height = np.nonzero(chosen)
-    cell = row * width + values[strips[row], height]
-    return np.bincount(cell, minlength=len(strips) * width).reshape(-1, width).astype(np.float64)
-
-
-def _rectangle(
-    grid: _Grid, by_left: list[tuple[int, IntArray]], gain: int, rank: int
-) -> Hypothesis:
+def _rectangle(grid: _Grid, gain: int, rank: int) -> Hypothesis:
     """Return the rectangle of the given rank among those with the given gain."""
-    for left, (lowest, gains) in enumerate(by_left):  # noqa: B007 - where it stops is used
-        here = int(gains[gain - lowest]) if 0 <= gain - lowest < len(gains) else 0
-        if rank < here:
-            break
-        rank -= here
-    below, upto, occupied = grid.strips(left)
-    for strips, bottoms, tops in _groups(grid, left, occupied):
-        for row, strip in enumerate(strips):
-            b, t = np.flatnonzero(bottoms[row]), np.flatnonzero(tops[row])
-            hits = upto[strip, t][None, :] - below[strip, b][:, None] == gain
-            here = int(hits.sum())
-            if rank < here:
-                at_b, at_t = (found[rank] for found in np.nonzero(hits))
-                return np.array(
-                    [grid.xs[left], grid.ys[b[at_b]], grid.xs[left + strip], grid.ys[t[at_t]]]
-                )
-            rank -= here
+    for left in range(len(grid.xs)):
+        below, upto, occupied = grid.strips(left)
+        for strips, bottoms, tops in _groups(grid, left, occupied):
+            matches = _matches(below[strips] + gain, bottoms, upto[strips], tops)
+            if rank >= matches.sum():
+                rank -= int(matches.sum())
+                continue
+            row = int(np.searchsorted(matches.cumsum(), rank, side="right"))
+            rank -= int(matches[:row].sum())
+            low, high = np.flatnonzero(bottoms[row]), np.flatnonzero(tops[row])
+            strip = strips[row]
+            per_bottom = [(upto[strip, high] == below[strip, b] + gain).sum() for b in low]
+            at = int(np.searchsorted(np.cumsum(per_bottom), rank, side="right"))
+            rank -= int(sum(per_bottom[:at]))
+            b = low[at]
+            t = high[np.flatnonzero(upto[strip, high] == below[strip, b] + gain)[rank]]
+            return np.array([grid.xs[left], grid.ys[b], grid.xs[left + strip], grid.ys[t]])
     raise IndexError("There is no rectangle of this rank.")
+
+
+def _matches(first: IntArray, bottoms: BoolArray, last: IntArray, tops: BoolArray) -> IntArray:
+    """Return, for every row, how many pairs of a bottom and a top have equal values."""
+    start = min(first.min(), last.min())
+    width = int(max(first.max(), last.max()) - start) + 1
+    row_b, b = np.nonzero(bottoms)
+    row_t, t = np.nonzero(tops)
+    keys = np.sort(row_b * width + first[row_b, b] - start)
+    wanted = row_t * width + last[row_t, t] - start
+    equal = np.searchsorted(keys, wanted, side="right") - np.searchsorted(keys, wanted)
+    return np.bincount(row_t, weights=equal, minlength=len(first)).astype(np.int64)

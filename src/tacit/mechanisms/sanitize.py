@@ -205,23 +205,19 @@ class HierarchicalCounts(Sanitizer):
     def release(self, points: Any, *, noise: NoiseSource) -> FloatArray:
         whole = np.floor(as_points(points, 1)[:, 0])
         places = np.sort(np.clip(whole, 0, 2**self.depth - 1).astype(np.int64))
-        found: list[int] = []
-        intervals = [(0, self.depth, self.size)]
-        while intervals:
-            start, depth, size = intervals.pop()
-            if depth == 0:
-                found += [start] * size
-                continue
-            middle = start + (1 << (depth - 1))
-            ends = np.searchsorted(places, [start, middle, middle + (1 << (depth - 1))])
-            noisy = np.diff(ends) + noise.laplace(self.scale, 2)
-            left = _share(size, np.maximum(noisy, 0))
-            intervals += [
-                (begin, depth - 1, part)
-                for begin, part in ((start, left), (middle, size - left))
-                if part
-            ]
-        return np.sort(np.array(found, dtype=np.float64))[:, None]
+        # Starts of the dyadic intervals of one level, and how many points each of them gets.
+        starts, sizes = np.zeros(1, dtype=np.int64), [self.size]
+        for depth in range(self.depth - 1, -1, -1):
+            half = 1 << depth
+            ends = np.searchsorted(places, starts[:, None] + [0, half, 2 * half])
+            drawn = noise.laplace(self.scale, 2 * len(starts)).reshape(-1, 2)
+            noisy = np.maximum(np.diff(ends, axis=1) + drawn, 0)
+            left = [_share(size, pair) for size, pair in zip(sizes, noisy, strict=True)]
+            parts = [(part, size - part) for part, size in zip(left, sizes, strict=True)]
+            halves = np.stack([starts, starts + half], axis=1)
+            shares = np.array(parts, dtype=np.int64)
+            starts, sizes = halves[shares > 0], shares[shares > 0].tolist()
+        return np.repeat(starts, sizes).astype(np.float64)[:, None]
 
 
 def _share(size: int, counts: IntArray) -> int:

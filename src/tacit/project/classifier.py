@@ -19,6 +19,9 @@ class ProjectClassifier(PATEClassifier):
     the answer that the ledger recorded.
     """
 
+    input_assumptions: tuple[str, ...] = ()
+    """What the guarantee also rests on for how private files were read, in sentences. Public."""
+
     def on(self, run: RunFolder) -> Self:
         """Return this classifier, to be fitted on a run that was entered."""
         self.random_state = run.seed

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tacit.data import Schema
 from tacit.errors import InvalidArgument, SavedFormatError
 from tacit.privacy.budget import Neighbouring
+from tacit.tables.source import WELL_FORMED
 
 FORMAT = "tacit shards"
 VERSION = 1
@@ -29,6 +30,8 @@ class Sharding:
         The features. Public.
     key_id : str
         A public name of the secret key.
+    quoted_newlines : bool, default False
+        Whether a CSV file was read in which a quoted cell may go on in the next line.
 
     Examples
     --------
@@ -45,6 +48,7 @@ class Sharding:
     label: str
     schema: Schema
     key_id: str
+    quoted_newlines: bool = False
 
     partition = "hash"
     neighbouring = Neighbouring.ADD_REMOVE
@@ -53,6 +57,11 @@ class Sharding:
     def feature_names(self) -> list[str]:
         """Names of the features, in order."""
         return self.schema.names
+
+    @property
+    def assumptions(self) -> tuple[str, ...]:
+        """What a guarantee rests on for how the records were read, in sentences."""
+        return (WELL_FORMED,) if self.quoted_newlines else ()
 
     @property
     def fingerprint(self) -> str:
@@ -69,6 +78,7 @@ class Sharding:
             "label": self.label,
             "schema": self.schema.to_dict(),
             "key_id": self.key_id,
+            "quoted_newlines": self.quoted_newlines,
         }
         return json.dumps(told, indent=1).encode() + b"\n"
 
@@ -87,6 +97,7 @@ class Sharding:
                 str(told["label"]),
                 Schema.from_dict(told["schema"]),
                 str(told["key_id"]),
+                bool(told["quoted_newlines"]),
             )
         except SavedFormatError:
             raise

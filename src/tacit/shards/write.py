@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tacit import _validate
@@ -43,7 +43,14 @@ class Asked:
 
     def sharding(self, key: bytes) -> Sharding:
         """Return the public description of the shards under a key."""
-        return Sharding(self.n_shards, self.identifier, self.label, self.schema, key_id(key))
+        return Sharding(
+            self.n_shards,
+            self.identifier,
+            self.label,
+            self.schema,
+            key_id(key),
+            quoted_newlines=any(one.reading.assumptions(one.path) for one in self.sources),
+        )
 
 
 def check_sources(
@@ -225,6 +232,7 @@ def _plan(asked: Asked, key: bytes) -> bytes:
     told = {
         "sharding": json.loads(asked.sharding(key).to_json()),
         "sources": [[os.path.abspath(one.path), *one.state()] for one in asked.sources],
+        "reading": asdict(asked.sources[0].reading),
     }
     return json.dumps(told, indent=1).encode() + b"\n"
 

@@ -35,37 +35,84 @@ def cells_in(path: Path, wanted: Sequence[str], reading: Reading, *, private: bo
 # ---- CSV ----------------------------------------------------------------------------------------
 
 
+_NO_CELLS = [""]
+
+
 def _rows(path: Path, reading: Reading, *, private: bool) -> Iterator[list[str]]:
-    """Yield rows; one that cannot be parsed is, in a private file, a row without cells."""
-    found = csv.reader(
-        lines(path, reading.encoding, private=private, header=reading.columns is None),
-        delimiter=reading.delimiter,
-        skipinitialspace=True,
+    """Yield the rows of a CSV file.
+
+    In a private file every line is a row: without cells if it is empty or cannot be parsed. In a
+    public one empty lines are left out, and what cannot be parsed is refused.
+    """
+    text = lines(path, reading.encoding, private=private, header=reading.columns is None)
+    if reading.quoted_newlines:
+        yield from _rows_over_lines(text, path, reading, private=private)
+    elif private:
+        for line in text:
+            yield _private_row(line, reading.delimiter)
+    else:
+        yield from _public_rows(text, path, reading.delimiter)
+
+
+def _private_row(line: str, delimiter: str) -> list[str]:
+    """Return the cells of one line, whatever it holds; a quote that is not closed ends with it."""
+    if '"' not in line and delimiter != " ":
+        return line.split(delimiter)  # what csv would return, but for its limits
+    try:
+        return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True)) or _NO_CELLS
+    except csv.Error:
+        return _NO_CELLS
+
+
+def _public_rows(text: Iterator[str], path: Path, delimiter: str) -> Iterator[list[str]]:
+    for number, line in enumerate(text, start=1):
+        parser = csv.reader([line, ""], delimiter=delimiter, skipinitialspace=True)
+        try:
+            row = next(parser)
+        except csv.Error:
+            raise _not_csv(path, number) from None
+        if parser.line_num > 1:
+            raise InvalidArgument(
+                f"Line {number} of {str(path)!r} has a quote that is not closed. If quoted cells "
+                "hold line breaks, add --quoted-newlines: private files are then assumed to be "
+                "well formed, and the statement says so."
+            )
+        if row:
+            yield row
+
+
+def _rows_over_lines(
+    text: Iterator[str], path: Path, reading: Reading, *, private: bool
+) -> Iterator[list[str]]:
+    """Yield rows of which quoted cells may go on in further lines, as ``WELL_FORMED`` assumes."""
+    parser = csv.reader(
+        (line + "\n" for line in text), delimiter=reading.delimiter, skipinitialspace=True
     )
     while True:
         try:
-            row = next(found)
+            row = next(parser)
         except StopIteration:
             return
         except csv.Error:
             if not private:
-                raise InvalidArgument(
-                    f"Line {found.line_num} of {str(path)!r} is not a row of a CSV file."
-                ) from None
-            row = [""]
-        if row:
-            yield row
+                raise _not_csv(path, parser.line_num) from None
+            row = []
+        if row or private:
+            yield row or _NO_CELLS
+
+
+def _not_csv(path: Path, number: int) -> InvalidArgument:
+    return InvalidArgument(f"Line {number} of {str(path)!r} is not a row of a CSV file.")
 
 
 def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
     if reading.columns is not None:
         names = [name.strip() for name in reading.columns]
     else:
-        # Without text a byte-order mark would become part of the first name.
         first = next(_rows(path, reading, private=private), None)
         if first is None:
             raise InvalidArgument(f"The file {str(path)!r} is empty: it has no line of names.")
-        names = [name.strip().removeprefix("\ufeff") for name in first]
+        names = [name.strip() for name in first]
         if any("\ufffd" in name or "\0" in name for name in names):
             raise InvalidArgument(
                 f"The line of names of {str(path)!r} is not text in the encoding "

@@ -22,6 +22,9 @@ def sparse_rows(
 ) -> tuple[Any, list[str | None]]:
     """Return sparse rows and the labels beside them.
 
+    Every line of a private file is a record, also one without a label or a value. In a public file
+    empty lines and comments are left out.
+
     Parameters
     ----------
     width : int, optional
@@ -35,7 +38,7 @@ def sparse_rows(
     text = lines(path, reading.encoding, private=private, header=False)
     for line_number, line in enumerate(text, start=1):
         tokens = line.split("#", 1)[0].split()
-        if not tokens:
+        if not tokens and not private:
             continue
         row: dict[int, float] = {}
         for token in tokens[1:]:
@@ -52,7 +55,7 @@ def sparse_rows(
                 columns.append(index - 1)
                 values.append(row[index])
         starts.append(len(values))
-        labels.append(tokens[0])
+        labels.append(tokens[0] if tokens else None)
     if width is None:
         width = max(columns, default=0) + 1
     table = sp.csr_matrix(

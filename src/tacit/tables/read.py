@@ -4,8 +4,8 @@ What is public about a private file: that it is there, that it is intact, its fo
 of its columns. Every other thing is private. So a row that cannot be parsed, or has too few cells,
 too many or none, is a record whose cells are missing where they are; a cell that does not fit
 its column is missing; a label that is no class drops its record when teachers are trained. None of
-these is raised, counted or shown. A record is what the parser returns, and the guarantee compares
-tables of records.
+these is raised, counted or shown. A record is a line of a text file, also one that is empty, so
+whether it is there depends on its line alone (``Reading.quoted_newlines`` is the exception).
 """
 
 from __future__ import annotations
