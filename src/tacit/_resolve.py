@@ -394,9 +394,7 @@ def assumptions_of(
         )
     if representation is not None:
         points.append("The representation was fitted on the public points alone.")
-    sentences = assumed(
-        settings.classes, neighbouring, unit, points=points, account=[_account(settings.ledger)]
-    )
+    sentences = assumed(neighbouring, unit, points=points, account=[_account(settings.ledger)])
     return (*sentences, *getattr(settings, "input_assumptions", ()))
 
 

@@ -104,8 +104,17 @@ def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
         )
 
 
+READING = (
+    "Of the containers that records came in, only the class, the column names and, where the "
+    "number of records is public, the number of rows are taken as public; types are not. Numbers "
+    "of more than 15 digits that pandas 2 read as decimals, and dates whose day and month were "
+    "told apart by guessing, must have been read by a rule that no record decides "
+    "(tacit.read_table does)."
+)
+"""What no canonical form can repair, because it happened before the records came here."""
+
+
 def assumed(
-    classes: Any,
     neighbouring: Neighbouring,
     unit: str,
     *,
@@ -122,10 +131,17 @@ def assumed(
         said[0] = (
             "Features are public: only labels are protected, and everything may depend on features."
         )
-    if isinstance(classes, str):
-        said.append("The list of classes was read from the private labels and is NOT protected.")
-    if neighbouring is not Neighbouring.ADD_REMOVE:
-        said.append(f"The number of {'people' if unit == 'person' else 'records'} is public.")
+    many = "people" if unit == "person" else "records"
+    if neighbouring is Neighbouring.ADD_REMOVE:
+        said.append(
+            f"One of the {many} comes or goes: somebody whose data change counts as two steps, one "
+            "who goes and one who comes."
+        )
+    else:
+        said.append(f"The number of {many} is public.")
+        if unit == "record":
+            said.append("A replaced record keeps its row: the order of rows is not protected.")
+    said.append(READING)
     if unit == "record":
         said.append(
             "No person has more than one record; k records of one person cost k times epsilon, "

@@ -240,9 +240,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             key=key,
             neighbouring=read.relation,
             unit=read.unit,
-            assumptions=rules.assumptions(
-                self, read.relation, read.unit, own_ledger=self.ledger is None
-            ),
+            assumptions=rules.assumptions(read.relation, read.unit, own_ledger=self.ledger is None),
             settings=self._chosen(vote, n_teachers, read.relation),
             estimate=estimate,
         )

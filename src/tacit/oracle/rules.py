@@ -103,15 +103,12 @@ def mechanism(
             return SparseVote.for_budget(budget, cutoff=refusals or 1, n_classes=n_classes)
 
 
-def assumptions(
-    settings: Any, neighbouring: Neighbouring, unit: str, *, own_ledger: bool
-) -> tuple[str, ...]:
+def assumptions(neighbouring: Neighbouring, unit: str, *, own_ledger: bool) -> tuple[str, ...]:
     """Return what the guarantee rests on besides the proofs, in sentences."""
     account = "The ledger given has what all releases from the data add up to."
     if own_ledger:
         account = "This is the cost of this oracle alone: other releases from the data add to it."
     return assumed(
-        settings.classes,
         neighbouring,
         unit,
         points=["The points asked about are public and chosen without looking at private records."],

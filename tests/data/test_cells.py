@@ -1,0 +1,142 @@
+"""Canonical forms: what any container can merge is one value, and no cell raises."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import math
+import uuid
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tacit.data import cells
+
+pd = pytest.importorskip("pandas")
+
+SAME = [
+    ["010", "10", 10, 10.0, np.int8(10), np.float32(10), Decimal("10.00"), " 10 ", "1e1", 10 + 0j,
+     Fraction(10), b"10"],
+    [True, "TRUE", "True", "true", 1, 1.0, "1", np.bool_(True), "01"],
+    [False, "FALSE", "false", 0, -0.0, "0", "-0", "0.0"],
+    ["1.10", 1.1, Decimal("1.1"), np.float64(1.1), "1.1000000000000001"],
+    [123456789012345678, float(123456789012345678), "123456789012345678",
+     np.uint64(123456789012345678)],
+    [None, "", "NA", "nan", "NaN", "NULL", "?", "<NA>", float("nan"), float("inf"), "-inf", "1e400",
+     10**400, pd.NA, pd.NaT, np.datetime64("NaT"), [1], {}, 1j, object()],
+    ["2020-03-04", "2020-03-04 00:00:00", "2020-03-04T00:00", datetime.date(2020, 3, 4),
+     datetime.datetime(2020, 3, 4), pd.Timestamp("2020-03-04"), np.datetime64("2020-03-04", "ns"),
+     np.datetime64("2020-03-04", "D")],
+    ["2020-03-04T05:06:07Z", pd.Timestamp("2020-03-04 06:06:07+01:00"),
+     "2020-03-04 07:06:07+0200"],
+    [pd.Timedelta("1 days 02:00:00"), datetime.timedelta(hours=26), "1 days 02:00:00", 93600,
+     np.timedelta64(26, "h")],
+    [pd.Interval(0, 5), pd.Interval(0.0, 5.0), "(0, 5]", "(0.0, 5.0]"],
+    [pd.Period("2020-03", "M"), "2020-03"],
+    ["A3", " A3 ", np.str_("A3"), b"A3"],
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("group", SAME, ids=lambda group: repr(group[0]))
+def test_what_a_container_can_merge_is_one_value(group: list[Any]) -> None:
+    assert len({cells.text(one) for one in group}) == 1
+
+
+def test_different_values_stay_different() -> None:
+    assert len({cells.text(group[0]) for group in SAME}) == len(SAME)
+    assert cells.text("A3") != cells.text("a3")
+    assert cells.text("(0, 5]") != cells.text("[0, 5]")
+
+
+def test_an_identifier_keeps_its_text() -> None:
+    name = uuid.UUID(int=7)
+    assert cells.text(name) == str(name)
+    assert cells.text("Zoë Ångström") == "Zoë Ångström"
+
+
+class Hostile:
+    """Raises whatever is done with it."""
+
+    def _raise(self, *_: object) -> Any:
+        raise RuntimeError("secret")
+
+    __str__ = __repr__ = __eq__ = __float__ = __int__ = __len__ = __iter__ = __bool__ = _raise
+    __hash__ = None  # type: ignore[assignment]
+
+
+class HostileText(str):
+    """A text whose methods raise."""
+
+    def strip(self, *_: object) -> str:  # type: ignore[override]
+        raise RuntimeError("secret")
+
+    lower = strip  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [Hostile(), HostileText("7"), "\ud800", "\0", "x" * 10**6, "9" * 5000, [Hostile()], range(3),
+     np.zeros(3), pd.DataFrame(), lambda: None, Decimal("sNaN"), Decimal("1e9999")],
+    ids=lambda cell: type(cell).__name__,
+)  # fmt: skip
+def test_no_cell_raises(cell: Any) -> None:
+    cells.text(cell), cells.number(cell), cells.date(cell), cells.label_text(cell)
+    assert len(cells.numbers([cell, 1])) == 2 and cells.numbers([cell, 1])[1] == 1
+
+
+ANY = st.one_of(
+    st.text(max_size=8), st.floats(), st.integers(), st.booleans(), st.none(), st.decimals(),
+    st.binary(max_size=4), st.fractions(), st.datetimes(), st.dates(), st.timedeltas(),
+    st.complex_numbers(),
+)  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(st.lists(ANY, max_size=6), ANY)
+def test_a_cell_depends_on_no_other(others: list[Any], cell: Any) -> None:
+    alone = cells.text(cell)
+    assert cells.texts([*others, cell])[-1] == alone
+    single, together = cells.numbers([cell])[0], cells.numbers([*others, cell])[-1]
+    assert single == together or (math.isnan(single) and math.isnan(together))
+    assert np.array_equal(cells.dates([cell])[0], cells.dates([*others, cell])[-1], equal_nan=True)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.one_of(st.floats(), st.integers(-(2**62), 2**62), st.booleans()), max_size=8))
+def test_an_array_gives_what_its_cells_give(values: list[Any]) -> None:
+    whole = [int(one) if one == one and abs(one) < 2**62 else 0 for one in values]
+    for column in (np.array(values, dtype=np.float64), np.array(whole, dtype=np.int64),
+                   np.array(whole, dtype=np.bool_)):  # fmt: skip
+        listed = [one.item() for one in column]
+        assert cells.texts(column) == cells.texts(listed)
+        np.testing.assert_array_equal(cells.numbers(column), cells.numbers(listed))
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_rounding_twice_is_rounding_once(value: float) -> None:
+    once = cells.rounded(np.array([value]))
+    np.testing.assert_array_equal(cells.rounded(once), once)
+    assert once[0] == pytest.approx(value, rel=1e-11, abs=1e-288)
+
+
+@given(
+    st.lists(st.decimals(allow_nan=False, allow_infinity=False, places=6), min_size=1, max_size=5)
+)
+def test_a_number_read_by_pandas_is_the_number_in_the_text(numbers: list[Decimal]) -> None:
+    written = [f"{one:f}" for one in numbers]
+    column = pd.read_csv(io.StringIO("a\n" + "\n".join([*written, "0.5", "NA"])))["a"]
+    few = [at for at, one in enumerate(written) if len(one.strip("-").replace(".", "")) <= 12]
+    np.testing.assert_array_equal(
+        cells.numbers(column.to_numpy())[few], cells.numbers(written)[few]
+    )
+
+
+def test_a_label_may_be_called_missing_but_not_be_it() -> None:
+    assert cells.label_text("None") == "None" and cells.label_text("NA") == "NA"
+    assert cells.label_text(None) is None and cells.label_text(float("nan")) is None
+    assert cells.label_text("nan") is None
