@@ -44,7 +44,7 @@ def _run(pair: Pair, complete: bool, private: str, pool: str, public: dict[str, 
     rng = np.random.default_rng([25, pair.settings])
     if not complete:
         n_points = len(points)
-        common["mechanism"] = GaussianVote(30.0, n_classes=len(pair.classes), answers=n_points)
+        common["mechanism"] = GaussianVote(2.0, n_classes=len(pair.classes), answers=n_points)
     if rng.random() < 0.3:
         oracle = PrivateOracle(Fingerprint(), **common, n_questions=len(points))
         oracle.fit(shards, X_public=points)

@@ -173,7 +173,7 @@ def _votes(
     else:
         n_points = len(pair.pool["c0"])
         settings["n_queries"] = n_points
-        settings["mechanism"] = GaussianVote(30.0, n_classes=len(pair.classes), answers=n_points)
+        settings["mechanism"] = GaussianVote(2.0, n_classes=len(pair.classes), answers=n_points)
     clf = PATEClassifier(
         settings.pop("learner", None) or Fingerprint(), **_common(pair), **settings
     )
@@ -187,7 +187,7 @@ def _labels(
     """Features are public here, and part of the records gives up its labels as the pool."""
     mechanism: Any = "gaussian"
     if not complete:
-        mechanism = GaussianVote(30.0, n_classes=len(pair.classes), answers=5)
+        mechanism = GaussianVote(2.0, n_classes=len(pair.classes), answers=5)
     clf = PATEClassifier(
         Fingerprint(), **_common(pair), protect="labels", n_queries=5, mechanism=mechanism,
         representation=None, query=None, student=Indifferent(),
@@ -277,9 +277,7 @@ def _oracle(
         if settings["mechanism"] == "sparse" and pair.relation == "replace":
             settings["cutoff"] = choose(rng, (2, "auto", "estimate"))
     else:
-        settings["mechanism"] = GaussianVote(
-            30.0, n_classes=len(pair.classes), answers=2 * n_points
-        )
+        settings["mechanism"] = GaussianVote(2.0, n_classes=len(pair.classes), answers=2 * n_points)
     learner = draw_learner(pair, rng) if complete else Fingerprint()
     oracle = PrivateOracle(learner, **_common(pair), **settings)
     oracle.fit(X, y, groups=people, X_public=points)

@@ -11,7 +11,7 @@ from tests.neighbours import containers, neighbours
 from tests.neighbours.hostile import EVERYTHING, LINES, MACHINE_NUMBERS, Cell
 from tests.neighbours.tables import LABELS, PEOPLE, Column, Table, draw_column
 
-PATHS = {"votes": 0.45, "corrections": 0.2, "oracle": 0.2, "shards": 0.1, "labels": 0.05}
+PATHS = {"votes": 0.5, "corrections": 0.2, "oracle": 0.2, "shards": 0.05, "labels": 0.05}
 """How often each path through the Python API is drawn: ``PATEClassifier`` with votes and with
 rounds, ``PrivateOracle``, shard folders, and ``protect="labels"``. ``fit`` is the command line."""
 
