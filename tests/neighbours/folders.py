@@ -36,7 +36,7 @@ def _run(pair: Pair, complete: bool, private: str, pool: str, public: dict[str, 
         return
     shards = open_shards("shards")
     public["fingerprint"] = shards.fingerprint
-    points = read_points(Path(pool), shards.sharding.layout, Reading())
+    points = read_points(Path(pool), shards.sharding.schema, Reading())
     common: dict[str, Any] = {
         "epsilon": EPSILON, "delta": DELTA, "neighbouring": "add-remove", "verbose": False,
         "classes": [str(one) for one in pair.classes], "random_state": pair.settings % 1000,

@@ -255,7 +255,7 @@ def see_classifier(clf: PATEClassifier, pool: Any, public: dict[str, Any]) -> No
         name: _plain(value) for name, value in vars(released).items() if name != "privacy"
     }
     public["predictions"] = clf.predict(pool).tolist()
-    public["form"] = repr(vars(clf.form_))
+    public["schema"] = clf.schema_.to_json()
     public["pickle"] = digest_of([pickle.dumps(clf)])
 
 

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from tests.neighbours.hostile import Cell
 from tests.neighbours.pairs import Pair
 
-READ = "tacit.classifier.read_given"
+READ = "tacit.classifier.read_inputs"
 """Reads what a fit was given: (estimator, X, y, X_public, groups, rng) to ``Inputs``."""
 
 PROTECTED = "tacit._correcting.protected"

@@ -54,7 +54,7 @@ def n_rows(points: Any) -> int:
 def take(points: Any, rows: Any) -> Any:
     """Return some rows of an array, sparse matrix, data frame or list."""
     if hasattr(points, "iloc"):
-        return points.iloc[rows]
+        return points.iloc[rows].reset_index(drop=True)
     if sp.issparse(points):
         return points.tocsr()[rows]
     if isinstance(points, list | tuple):

@@ -30,7 +30,8 @@ def take(X: Any, rows: IndexArray | slice) -> Any:
     type of all others.
     """
     if hasattr(X, "iloc"):
-        return X.iloc[rows]
+        # Numbered anew: a row's place in the whole table tells how many records come before it.
+        return X.iloc[rows].reset_index(drop=True)
     if isinstance(X, list | tuple):
         return list(X[rows]) if isinstance(rows, slice) else [X[row] for row in rows]
     return X[rows]
