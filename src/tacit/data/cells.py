@@ -202,14 +202,17 @@ _INFINITE = frozenset({"inf", "infinity", "nan"})
 
 def _parsed(word: str) -> float:
     """Return the finite number that a text writes, NaN when it writes none."""
-    if _NUMBER.fullmatch(word):
+    try:
         value = float(word)
-        return value if math.isfinite(value) else math.nan
-    truth = _TRUTH.get(word.lower())
-    if truth is not None:
-        return truth
-    duration = _DURATION.fullmatch(word)
-    return math.nan if duration is None else _seconds(*duration.groups())
+    except ValueError:
+        truth = _TRUTH.get(word.lower())
+        if truth is not None:
+            return truth
+        duration = _DURATION.fullmatch(word)
+        return math.nan if duration is None else _seconds(*duration.groups())
+    # Python also reads underscores and the digits of other scripts; no container does.
+    plain = math.isfinite(value) and "_" not in word and word.isascii()
+    return value if plain else math.nan
 
 
 def _seconds(
@@ -316,23 +319,12 @@ def dates(column: Any) -> NDArray[np.datetime64]:
 
 
 def _mapped(convert: Callable[[Any], Any], cells: Iterable[Any]) -> list[Any]:
-    """Return every cell converted; texts that come again are converted once."""
-    known: dict[str, Any] = {}
-    converted = []
-    for cell in cells:
-        if type(cell) is not str:
-            converted.append(convert(cell))
-            continue
-        value = known.get(cell, known)
-        if value is known:
-            value = convert(cell)
-            if len(known) < _REMEMBERED:
-                known[cell] = value
-        converted.append(value)
-    return converted
+    """Return every cell converted; a text that comes again is converted once."""
+    cells = list(cells)
+    # Plain texts alone: an object with an equality of its own could pass for another's cell.
+    known = {cell: convert(cell) for cell in {cell for cell in cells if type(cell) is str}}
+    return [known[cell] if type(cell) is str else convert(cell) for cell in cells]
 
-
-_REMEMBERED = 1 << 16
 
 _POWERS = np.array([float(f"1e{power}") for power in range(309)])
 

@@ -131,7 +131,7 @@ def _pandas_cells(column: Any) -> Any:
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
         except Exception:  # a type of somebody else
             return _one_by_one(column.iloc)
-    return _listed(column.iloc, lambda: list(column), len(column))
+    return _listed(column.iloc, column.tolist, len(column))
 
 
 def _listed(column: Any, take: Any, length: int | None = None) -> list[Any]:
