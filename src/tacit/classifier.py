@@ -30,6 +30,8 @@ from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger.left_behind import LeftBehind
 from tacit.pipeline import (
     Released,
     ReleasedCorrections,
@@ -39,8 +41,6 @@ from tacit.pipeline import (
     votes_released,
 )
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
 from tacit.report.public_check import check_predictions

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from tacit import Budget
-from tacit.privacy.ledger import SqliteLedger
+from tacit.ledger import SqliteLedger
 
 NUMBER = 7919.123456789
 WORD = "canarybird"

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 
 from tacit import Budget, PATEClassifier, PublicPool
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
-from tacit.privacy.ledger import MemoryLedger, SqliteLedger
+from tacit.ledger import MemoryLedger, SqliteLedger
 
 ALMOST_EXACT: dict[str, Any] = {"epsilon": 1e5, "classes": "from-labels", "random_state": 0}
 """Noise is zero almost surely, so that fits repeat, as the checks expect."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from tacit.cli.main import cli
-from tacit.privacy.ledger import SqliteLedger
+from tacit.ledger import SqliteLedger
 from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 

@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import (
+from tacit.ledger import (
     Composition,
     Ledger,
     MemoryLedger,
     PostgresLedger,
     SqliteLedger,
 )
-from tacit.privacy.ledger.rows import RowLedger
+from tacit.ledger.rows import RowLedger
+from tacit.privacy.budget import Budget
 from tacit.testing.ledger_contract import LEDGER_CHECKS, MakeLedger
 from tacit.testing.postgres import PostgresServer
 

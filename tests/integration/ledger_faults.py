@@ -38,10 +38,10 @@ from small_disk import NOT_ALLOWED, filled, small_disk
 
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import Labeler
+from tacit.ledger import Ledger, PostgresLedger, SqliteLedger, open_ledger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.ledger import Ledger, PostgresLedger, SqliteLedger, open_ledger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import failpoints
 from tacit.testing.journal import Journal, Received, find_faults
@@ -119,7 +119,7 @@ class RepliesFirstToo(PostgresLedger):
 
     @contextmanager
     def _writing(self, wanted: object = None) -> Iterator[object]:
-        from tacit.privacy.ledger.postgres import _PostgresRows
+        from tacit.ledger.postgres import _PostgresRows
 
         self._settle()
         with self._server.borrow() as connection:

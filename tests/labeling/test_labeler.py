@@ -20,11 +20,11 @@ from tacit.errors import (
     NoiseError,
 )
 from tacit.labeling import Labeler, question_key, question_keys
+from tacit.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.mechanisms import ConfidentVote, GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise, failpoints
 

@@ -16,11 +16,11 @@ import pytest
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerUnavailable
 from tacit.labeling import Labeler
 from tacit.labeling.line import Asked, Line
+from tacit.ledger import Analyst, SqliteLedger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, SqliteLedger
 from tacit.privacy.noise import SecureNoise
 
 TEACHERS = 1000

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from tacit import Budget, PrivateOracle, VoteCounts, open_ledger
 from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
 from tacit.labeling.source import VotingSource
+from tacit.ledger import Analyst, MemoryLedger
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,
@@ -23,7 +24,6 @@ from tacit.mechanisms import (
 from tacit.oracle import OracleTerms
 from tacit.oracle.single_labels import SingleLabels
 from tacit.privacy.budget import Neighbouring
-from tacit.privacy.ledger import Analyst, MemoryLedger
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])
 KINDS = {

@@ -16,12 +16,12 @@ from tacit.agnostic.asking import ASSUMPTIONS, check_noise
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points, check_label_kind
+from tacit.ledger import MemoryLedger, open_ledger
+from tacit.ledger.left_behind import LeftBehind
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import MemoryLedger, open_ledger
-from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.report.statement import PrivacyStatement
 

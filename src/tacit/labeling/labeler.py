@@ -10,14 +10,14 @@ from dataclasses import replace
 from tacit import _validate
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.line import Asked, Line
+from tacit.ledger.analysts import Analyst
+from tacit.ledger.composition import within
+from tacit.ledger.protocol import Ledger, PlanId
+from tacit.ledger.words import INSECURE_REFUSED
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
-from tacit.privacy.ledger.analysts import Analyst
-from tacit.privacy.ledger.composition import within
-from tacit.privacy.ledger.protocol import Ledger, PlanId
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 
@@ -61,7 +61,7 @@ class Labeler(Uncopyable):
     --------
     >>> from tacit.mechanisms import GaussianVote
     >>> from tacit.privacy.budget import Budget
-    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.ledger import MemoryLedger
     >>> from tacit.privacy.noise import SecureNoise
     >>> labeler = Labeler(
     ...     GaussianVote(sigma=30.0, answers=10),

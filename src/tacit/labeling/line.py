@@ -13,9 +13,9 @@ import weakref
 from collections.abc import Callable, Sequence
 
 from tacit.errors import LedgerUnavailable
+from tacit.ledger.analysts import Analyst
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer
-from tacit.privacy.ledger.analysts import Analyst
 
 _TOGETHER = 1000
 """Questions in one transaction at most, unless a single caller asks more."""

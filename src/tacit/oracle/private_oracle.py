@@ -30,6 +30,8 @@ from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
+from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
+from tacit.ledger.words import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.sparse_vector import SparseVote
@@ -42,8 +44,6 @@ from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring
-from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import price

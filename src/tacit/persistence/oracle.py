@@ -23,6 +23,7 @@ from tacit.errors import (
     SavedFormatError,
 )
 from tacit.labeling.source import VotingSource
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.oracle.estimate import ESTIMATE, estimate_plan
 from tacit.oracle.points import PointReader
 from tacit.oracle.private_oracle import PrivateOracle
@@ -33,7 +34,6 @@ from tacit.persistence.files import new_directory
 from tacit.persistence.forms import point_form_from_dict, point_form_to_dict
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.teachers.vote import TeacherEnsemble
 
 FORMAT_VERSION = 1

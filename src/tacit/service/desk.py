@@ -16,9 +16,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.errors import BudgetExceeded
+from tacit.ledger import Analyst
 from tacit.oracle.private_oracle import PrivateOracle
 from tacit.privacy.answer import Answer
-from tacit.privacy.ledger import Analyst
 from tacit.service.decode import Asked
 
 

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from tacit.errors import AllowanceExceeded, TacitError
-from tacit.privacy.ledger import Account
+from tacit.ledger import Account
 from tacit.service.access import Holder
 from tacit.service.decode import Asked, decode
 from tacit.service.problems import (

@@ -8,9 +8,9 @@ import time
 from collections.abc import AsyncIterator
 
 from tacit.errors import InvalidArgument, LedgerError
+from tacit.ledger import Ledger, PlanId
 from tacit.oracle.points import PointReader
 from tacit.oracle.private_oracle import PrivateOracle
-from tacit.privacy.ledger import Ledger, PlanId
 from tacit.service.access import Access
 from tacit.service.activity import Activity
 from tacit.service.desk import Desk
