@@ -31,7 +31,7 @@ from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.ledger.left_behind import LeftBehind
+from tacit.ledger.protocol import DetachedLedger
 from tacit.pipeline import (
     Released,
     ReleasedCorrections,
@@ -477,7 +477,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.ledger is None:
             # Rounds whose noise is chosen on the way are plans of their own, and add up best so.
             return MemoryLedger(budget, composition="basic" if self.noise_rule is None else "zcdp")
-        if isinstance(self.ledger, LeftBehind):
+        if isinstance(self.ledger, DetachedLedger):
             raise LedgerError(
                 "This estimator was pickled, and its ledger stayed behind. Give it one before "
                 "fitting again: set_params(ledger=...)."
@@ -568,7 +568,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("_asking", "_run", "_released"):
             state.pop(name, None)
         if "student_" in state and state["ledger"] is not None:
-            state["ledger"] = LeftBehind()
+            state["ledger"] = DetachedLedger()
         return state
 
 

@@ -27,7 +27,7 @@ from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedSe
 from tacit.labeling.means import PlannedMeans
 from tacit.labeling.service import NoiseRule, check_rule, even_plan
 from tacit.ledger import Ledger
-from tacit.ledger.words import INSECURE_REFUSED
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer, Output

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.ledger import Amount, Analyst, Head, open_ledger
 from tacit.ledger.backup import read_backup, restore, write_backup
-from tacit.ledger.rows import RowLedger
+from tacit.ledger.base import BaseLedger
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 Place = Callable[[str], str]
@@ -29,9 +30,9 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return lambda name: server.create_schema(f"{prefix}_{name}")
 
 
-def filled(where: str, answers: int = 5) -> RowLedger:
+def filled(where: str, answers: int = 5) -> BaseLedger:
     ledger = open_ledger(where, budget=BUDGET, allow_insecure=True)
-    assert isinstance(ledger, RowLedger)
+    assert isinstance(ledger, BaseLedger)
     plan = ledger.open_plan(plan_of(0.5), "a")
     questions = [b"%d" % n for n in range(answers)]
     ledger.answer(plan, questions, CountingRelease(), on_behalf=Analyst("alice"))
@@ -77,7 +78,7 @@ def test_every_restore_with_lost_spend_adds_the_budget(tmp_path: Path) -> None:
     filled(str(tmp_path / "0")).close()
     for number in range(3):
         ledger = open_ledger(tmp_path / str(number))
-        assert isinstance(ledger, RowLedger)
+        assert isinstance(ledger, BaseLedger)
         assert ledger.lifetime().epsilon == (number + 1) * BUDGET.epsilon
         write_backup(ledger, tmp_path / f"backup {number}")
         ledger.close()
@@ -90,7 +91,7 @@ def test_a_ledger_moves_between_kinds(postgres_url: str, tmp_path: Path) -> None
     ledger = filled(str(tmp_path / "a.sqlite"))
     restore(tmp_path / "1", postgres_url, known=write_backup(ledger, tmp_path / "1"))
     moved = open_ledger(postgres_url)
-    assert isinstance(moved, RowLedger)
+    assert isinstance(moved, BaseLedger)
     restore(tmp_path / "2", tmp_path / "b.sqlite", known=write_backup(moved, tmp_path / "2"))
     back = open_ledger(tmp_path / "b.sqlite")
     assert back.lifetime().epsilon == BUDGET.epsilon
@@ -129,8 +130,9 @@ def test_the_file_is_private_and_nothing_is_left_of_a_failure(tmp_path: Path) ->
         write_backup(ledger, tmp_path / "nowhere" / "backup")
     with pytest.raises(LedgerUnavailable, match="does not exist"):
         restore(tmp_path / "backup", tmp_path / "nowhere" / "b.sqlite", accept_lost_spend=True)
-    with ledger._file.borrow() as connection:  # type: ignore[attr-defined]
-        connection.execute("DELETE FROM ledger_row WHERE seq = 3")
+    with sqlite3.connect(tmp_path / "a.sqlite") as connection:
+        connection.execute("DELETE FROM tacit_ledger_row WHERE seq = 3")
+    connection.close()
     with pytest.raises(LedgerCorrupt, match="Row 3"):
         write_backup(ledger, tmp_path / "another")
     ledger.close()

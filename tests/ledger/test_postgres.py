@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from tacit.errors import (
@@ -19,12 +18,11 @@ from tacit.errors import (
     LedgerFormatError,
     LedgerUnavailable,
 )
-from tacit.ledger import Analyst, PostgresLedger, open_ledger, postgres_connection
+from tacit.ledger import Analyst, PostgresLedger, open_ledger
 from tacit.ledger.chain import Kind, link
-from tacit.ledger.postgres import _answers_to
-from tacit.ledger.postgres_connection import Connection
-from tacit.ledger.request import Request
-from tacit.privacy.answer import Answer
+from tacit.ledger.connection import commit
+from tacit.ledger.sql import SqlStore
+from tacit.ledger.store import PlanRecord
 from tacit.privacy.budget import Budget
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
@@ -122,22 +120,23 @@ def test_commits_are_durable_whatever_the_role_prefers(
     postgres_server.execute("ALTER ROLE tacit SET default_transaction_isolation = serializable")
     try:
         ledger = new(postgres_url)
-        with ledger._server.writing() as connection:
+        database = ledger._database
+        with database.transaction(database.begin_write, commit) as connection:
             for setting, value in (
                 ("synchronous_commit", "on"),
                 ("transaction_isolation", "read committed"),
             ):
-                found = connection.execute(f"SHOW {setting}").fetchone()
-                assert found == (value,)
+                assert connection.exec_driver_sql(f"SHOW {setting}").scalar() == value
     finally:
         postgres_server.execute("ALTER ROLE tacit RESET ALL")
 
 
-def test_a_newer_schema_is_refused_and_left_alone(
+def test_another_format_is_refused_and_left_alone(
     postgres_url: str, postgres_server: PostgresServer
 ) -> None:
     filled(postgres_url)
-    postgres_server.execute("UPDATE tacit_ledger_schema SET version = 99", schema(postgres_url))
+    statement = "UPDATE tacit_ledger_row SET format_version = 99 WHERE seq = 0"
+    postgres_server.execute(statement, schema(postgres_url))
     with pytest.raises(LedgerFormatError, match="format 99"):
         PostgresLedger(postgres_url)
 
@@ -185,64 +184,42 @@ READ = """
 """
 
 
-@pytest.mark.parametrize("mode", ["force_generic_plan", "force_custom_plan"])
-@pytest.mark.parametrize("analysed", [False, True])
 def test_a_request_reads_a_few_rows_however_many_there_are(
-    postgres_url: str, postgres_server: PostgresServer, mode: str, analysed: bool
+    postgres_url: str, postgres_server: PostgresServer
 ) -> None:
-    """Counted by the server: no look-up may leave its index, whatever the planner believes."""
+    """Counted by the server, with the statistics that autovacuum keeps up to date."""
     ledger = new(postgres_url)
     plan = ledger.open_plan(plan_of(0.5, answers=10**6), "a")
     alice, bob = Analyst("alice"), Analyst("bob")
     ledger.answer(plan, [b"first"], CountingRelease(), on_behalf=bob)
     many = [b"%d" % n for n in range(3000)]
     ledger.answer(plan, many, CountingRelease(), on_behalf=alice)
-    if analysed:
-        postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
-    with ledger._writing() as store, ledger._server.borrow() as connection:
-        connection.execute(f"SET LOCAL plan_cache_mode = {mode}")
-        wanted = Request(plan, [b"k" * 32], CountingRelease(), on_behalf=bob, allow_insecure=False)
+    postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
+    database = ledger._database
+    with database.transaction(database.begin_write, commit) as connection:
+        store = SqlStore(connection)
         calls = {
-            "answers": lambda: connection.execute(_answers_to(wanted)),
-            "expect": lambda: store.expect(wanted, 5),
+            "newest": lambda: store.newest([0, 1]),
             "last": lambda: store.last(Kind.SHOWN, 3),
-            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32]),
-            "owned": lambda: list(store.owned(Kind.PLAN, 0, after=0)),
-            "head": store.head,
+            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32, b"y" * 32]),
+            "owned": lambda: store.owned(Kind.PLAN, 0),
+            "at": lambda: store.at([5]),
         }
         for name, call in calls.items():
-            before = connection.execute(READ).fetchall()[0][0]
-            for _ in range(7):  # often enough for the driver to prepare the statement
-                store._fetched = None  # type: ignore[attr-defined]
+            before = connection.exec_driver_sql(READ).scalar_one()
+            for _ in range(12):  # often enough for the driver to prepare the statement
                 call()
-            read = connection.execute(READ).fetchall()[0][0] - before
-            assert read <= 7 * 30, name
+            read = connection.exec_driver_sql(READ).scalar_one() - before
+            assert read <= 12 * 30, name
 
 
-def test_an_answer_takes_two_messages_to_the_server(
-    postgres_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_draw_does_not_spoil_prepared_statements(postgres_url: str) -> None:
     ledger = filled(postgres_url)
-    said: list[str] = []
-    original = postgres_connection._said
-
-    def say(connection: Connection, statements: str) -> object:
-        said.append(statements.split()[0])
-        return original(connection, statements)
-
-    monkeypatch.setattr(postgres_connection, "_said", say)
-    monkeypatch.setattr(Connection, "execute", None)  # nothing is said in another way
-    ledger.answer(1, [b"another"], CountingRelease())  # type: ignore[arg-type]
-    assert said == ["BEGIN", "EXECUTE"]
-
-
-def test_a_refusal_does_not_make_the_server_forget_its_statements(postgres_url: str) -> None:
-    ledger = filled(postgres_url)
-    for _ in range(10):  # often enough for a driver that prepares statements by itself
+    for _ in range(10):  # often enough for the driver to prepare statements
         ledger.usage(1)  # type: ignore[arg-type]
 
     class Failing(CountingRelease):
-        def draw(self, *_: object) -> list[Answer]:
+        def draw(self, new, room):  # type: ignore[no-untyped-def]
             raise RuntimeError("planted")
 
     with pytest.raises(RuntimeError, match="planted"):
@@ -295,15 +272,13 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
 
     class Overtaken(CountingRelease):
         def draw(self, new, room):  # type: ignore[no-untyped-def]
-            with rival._reading() as rows:
-                opened, head = ledger._book.plan(rows, plan), rows.head()
-                assert head is not None
+            without_lock = lambda connection: connection.exec_driver_sql("BEGIN")  # noqa: E731
+            with rival._database.transaction(without_lock, commit) as connection:
+                rows = SqlStore(connection)
+                record, head = PlanRecord.read(rows, plan), next(iter(rows.newest().values()))
                 answer = CountingRelease(first=7)._one()
-                (body,), _ = opened.codec.encode_all([b"k" * 32], [answer], opened.usage(rows))
-                with rival._server.borrow() as connection:
-                    connection.execute("BEGIN")
-                    rows.append([link(head, Kind.ANSWER, body, plan)])
-                    connection.execute("COMMIT")
+                (body,), _ = record.answers.encode_all([b"k" * 32], [answer], record.usage(rows))
+                rows.append([link(head, Kind.ANSWER, body, plan)])
             return super().draw(new, room)
 
     release = Overtaken()
@@ -415,15 +390,13 @@ def test_a_plan_whose_commit_is_unclear_is_charged_once(
 
 
 @pytest.mark.faults
-def test_a_connection_that_is_known_to_be_broken_is_replaced(
+def test_a_connection_that_breaks_while_reading_is_replaced(
     postgres_url: str, postgres_server: PostgresServer
 ) -> None:
     ledger = filled(postgres_url)
-    with ledger._reading(), pytest.raises(psycopg.Error):
+    with pytest.raises(LedgerUnavailable), ledger._reading() as store:
         postgres_server.cut_connections()
-        with ledger._server.borrow() as connection:
-            connection.execute("SELECT 1")
-    assert ledger._server._connection is not None and ledger._server._connection.closed
+        store.newest()
     assert ledger.usage(1) == {EVENT: 5}  # type: ignore[arg-type]
 
 
@@ -541,8 +514,7 @@ def test_pickling_gives_the_same_ledger(
     assert again.head() == ledger.head()
     ledger.close()
     again.close()
-    for table in ("row", "schema"):
-        postgres_server.execute(f"DROP TABLE tacit_ledger_{table}", schema(postgres_url))
+    postgres_server.execute("DROP TABLE tacit_ledger_row", schema(postgres_url))
     with pytest.raises(LedgerUnavailable, match="not there any more"):
         ledger.head()
     with pytest.raises(InvalidArgument, match="no ledger"):

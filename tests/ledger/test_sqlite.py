@@ -13,9 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
 import tacit
 from tacit.errors import (
+    AllowanceExceeded,
     BudgetExceeded,
     InvalidArgument,
     LedgerCorrupt,
@@ -23,9 +25,9 @@ from tacit.errors import (
     LedgerFormatError,
     LedgerUnavailable,
 )
-from tacit.ledger import PlanId, SqliteLedger
-from tacit.ledger.chain import Kind, key_hash
-from tacit.ledger.schema import RECENT, STEPS, migrate
+from tacit.ledger import Analyst, PlanId, SqliteLedger
+from tacit.ledger.chain import Kind, Row, key_hash, link
+from tacit.ledger.store import CommitUnclear
 from tacit.privacy.budget import Budget
 from tacit.testing import failpoints
 from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
@@ -54,9 +56,10 @@ def filled(path: Path, answers: int = 5) -> SqliteLedger:
 
 
 def test_commits_are_durable_and_logged_ahead(path: Path) -> None:
-    with new(path)._file.borrow() as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
+    ledger = new(path)
+    connection = ledger._database.connection()
+    assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+    assert connection.exec_driver_sql("PRAGMA synchronous").scalar() == 2
 
 
 def test_only_the_owner_can_read_the_files(path: Path) -> None:
@@ -92,7 +95,7 @@ def test_a_new_ledger_needs_a_budget_and_leaves_no_file_without(path: Path) -> N
 
 def test_an_empty_file_left_by_a_crash_becomes_a_ledger(path: Path) -> None:
     path.touch(0o600)
-    with pytest.raises(InvalidArgument, match="`budget` must be given"):
+    with pytest.raises(InvalidArgument, match="There is no ledger"):
         SqliteLedger(path)
     assert new(path).head().seq == 0
 
@@ -152,118 +155,39 @@ def test_a_locked_ledger_is_reported_and_nothing_is_drawn(path: Path) -> None:
 # ---- formats --------------------------------------------------------------------------------
 
 
-def test_a_newer_schema_is_refused_and_left_alone(path: Path) -> None:
-    filled(path).close()
-    other = sqlite3.connect(path)
-    other.execute(f"PRAGMA user_version = {len(STEPS) + 1}")
-    other.close()
-    with pytest.raises(LedgerFormatError, match="Nothing was changed"):
-        SqliteLedger(path)
-
-
-def test_a_newer_row_is_refused(path: Path) -> None:
+@pytest.mark.parametrize("row", [0, 6])
+def test_a_row_of_another_format_is_refused(path: Path, row: int) -> None:
     filled(path).close()
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("UPDATE ledger_row SET row_format = 3 WHERE seq = 6")
+    other.execute(f"UPDATE tacit_ledger_row SET format_version = 3 WHERE seq = {row}")
     other.close()
-    with pytest.raises(LedgerFormatError, match="format 3"):
+    with pytest.raises(LedgerFormatError, match="format 3.*Nothing was changed"):
         SqliteLedger(path).open_plan(plan_of(0.1), "b")
 
 
-def test_a_migration_and_its_record_share_a_transaction(path: Path) -> None:
-    filled(path).close()
-    connection = sqlite3.connect(path, isolation_level=None)
-    steps = [*STEPS, ("CREATE TABLE extra (x)", "CREATE TABLE extra (x)")]  # the second one fails
-    connection.execute("BEGIN IMMEDIATE")
-    with pytest.raises(sqlite3.OperationalError):
-        migrate(connection, steps)
-    connection.execute("ROLLBACK")
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
-    connection.execute("BEGIN IMMEDIATE")
-    migrate(connection, [*STEPS, ("CREATE TABLE extra (x)",)])
-    connection.execute("COMMIT")
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS) + 1,)
-    connection.close()
-
-
-@pytest.mark.parametrize("version", range(1, len(STEPS)))
-def test_a_file_of_an_older_schema_is_brought_up_to_date(path: Path, version: int) -> None:
-    new_file = new(path.with_name("new.sqlite"))
-    plan = new_file.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
-    questions = [b"%d" % n for n in range(RECENT + 50)]
-    new_file.answer(plan, questions, CountingRelease())
-    answers = new_file.recorded(plan, questions)
-    with new_file._reading() as store:
+def test_the_database_itself_admits_one_answer_per_question(path: Path) -> None:
+    """The unique index is the last line of defence against a second draw."""
+    ledger = filled(path)
+    with ledger._reading() as store:
         rows = list(store.rows())
-    old = sqlite3.connect(path, isolation_level=None)
-    old.execute("BEGIN")
-    migrate(old, STEPS[:version])
-    old.executemany("INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)", rows)
-    if version == 3:  # whose lists were filled as rows were added
-        for statement in STEPS[2][-2:]:
-            old.execute(statement)
-    old.execute("COMMIT")
-    old.close()
-
-    ledger = SqliteLedger(path, allow_insecure=True)
-    assert ledger.recorded(plan, questions) == answers
-    ledger.verify()
-    connection = sqlite3.connect(path)
-    assert connection.execute("PRAGMA user_version").fetchone() == (len(STEPS),)
-    assert _listed(connection) == [RECENT + 1, RECENT + 1]
-    connection.close()
-    more = [b"more %d" % n for n in range(RECENT - 60)]  # the next ones are listed in their turn
-    ledger.answer(plan, more, CountingRelease())
-    ledger.verify()
+    again = link(rows[-1], Kind.ANSWER, rows[-1].body, rows[-1].owner)
+    with pytest.raises(LedgerUnavailable), ledger._writing() as store:
+        store.append([again])
+    assert ledger.head().seq == rows[-1].seq
 
 
-def _listed(connection: sqlite3.Connection) -> list[int]:
-    return [
-        connection.execute(f"SELECT count(*) FROM {name}").fetchone()[0]
-        for name in ("ledger_key", "ledger_owned")
-    ]
-
-
-def test_rows_come_onto_the_lists_by_the_thousand_and_are_found_there_and_before(
-    path: Path,
-) -> None:
-    ledger = new(path)
-    plan = ledger.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
-    ledger.answer(plan, [b"%d" % n for n in range(RECENT + 50)], CountingRelease())
-    release = CountingRelease()
-    asked = [b"%d" % n for n in (0, 500, RECENT - 10, RECENT + 40)]
-    assert len(ledger.answer(plan, asked, release)) == len(asked)
-    assert release.draws == []
-    ledger.verify()
-    connection = sqlite3.connect(path)
-    assert _listed(connection) == [RECENT + 1, RECENT + 1]
-    connection.close()
-
-
-@pytest.mark.parametrize("name", ["ledger_key", "ledger_owned"])
-def test_a_row_that_is_not_on_a_list_is_found_out(path: Path, name: str) -> None:
-    ledger = new(path)
-    plan = ledger.open_plan(plan_of(0.5, answers=2 * RECENT), "a")
-    ledger.answer(plan, [b"%d" % n for n in range(RECENT + 50)], CountingRelease())
-    connection = sqlite3.connect(path)
-    connection.execute(f"DELETE FROM {name} WHERE seq = 1000")
-    connection.commit()
-    connection.close()
-    with pytest.raises(LedgerCorrupt, match="lists of keys"):
+def test_a_damaged_index_is_found(path: Path) -> None:
+    ledger = filled(path)
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("PRAGMA writable_schema = ON")
+    other.execute(
+        "UPDATE sqlite_schema SET sql = replace(sql, '1, 32', '2, 32') "
+        "WHERE name = 'tacit_ledger_key'"
+    )
+    other.close()
+    ledger.close()
+    with pytest.raises(LedgerCorrupt, match="indexes do not agree"):
         ledger.verify()
-
-
-def test_older_code_cannot_add_rows_that_are_on_no_list(path: Path) -> None:
-    filled(path).close()
-    old = sqlite3.connect(path)
-    columns = "seq, format_version, kind, owner, body, hash"
-    for statement in (
-        f"SELECT {columns} FROM ledger_row",
-        f"INSERT INTO ledger_row ({columns}) VALUES (7, 2, 2, 1, x'00', x'00')",
-    ):
-        with pytest.raises(sqlite3.OperationalError, match="format_version"):
-            old.execute(statement)
-    old.close()
 
 
 @pytest.mark.parametrize("where", ["the commit", "the way back"])
@@ -277,61 +201,75 @@ def test_an_interrupt_at_the_end_keeps_nobody_out(
     with monkeypatch.context() as patch:
         patch.setattr(ledger, "_commit", interrupted)
         if where == "the way back":
-            patch.setattr("tacit.ledger.sqlite._roll_back", interrupted)
+            patch.setattr("tacit.ledger.connection.roll_back", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ledger.answer(PlanId(1), [b"new"], CountingRelease())
     assert len(ledger.answer(PlanId(1), [b"new"], CountingRelease())) == 1
     ledger.verify()
 
 
-# ---- what a process remembers of the newest rows -----------------------------------------------
+# ---- several objects on one file ---------------------------------------------------------------
 
 
-def test_rows_that_others_add_are_found(path: Path) -> None:
+def test_rows_that_others_append_are_read(path: Path) -> None:
     ours, theirs = new(path), new(path)
-    plan = ours.open_plan(plan_of(0.5, answers=3 * RECENT), "a")
-    asked = 0
-    for size in (1, 3, RECENT - 5, 2, RECENT + 7, 1):
-        questions = [b"%d" % n for n in range(asked, asked + size)]
-        given = theirs.answer(plan, questions, CountingRelease())
+    plan = ours.open_plan(plan_of(0.5, answers=10_000), "a")
+    start = 0
+    for size in (1, 3, 700, 2, 1):
+        questions = [b"%d" % n for n in range(start, start + size)]
+        first = theirs.answer(plan, questions, CountingRelease())
         release = CountingRelease()
         again = ours.answer(plan, questions, release)
-        assert [a.values for a in again] == [a.values for a in given]
+        assert [a.values for a in again] == [a.values for a in first]
         assert release.draws == []
-        asked += size
+        start += size
         ours, theirs = theirs, ours
     ours.verify()
 
 
-def test_rows_that_were_taken_back_are_forgotten(path: Path) -> None:
-    ledger = filled(path)
+def test_what_others_spent_counts_at_once(path: Path) -> None:
+    mine, theirs = new(path), new(path)
+    plan = mine.open_plan(plan_of(0.5, answers=4), "a")
+    alice = Analyst("alice", allowance=3)
+    mine.answer(plan, [b"1"], CountingRelease(), on_behalf=alice)
+    theirs.answer(plan, [b"2", b"3"], CountingRelease(), on_behalf=alice)
+    release = CountingRelease()
+    with pytest.raises(AllowanceExceeded):
+        mine.answer(plan, [b"4"], release, on_behalf=alice)
+    mine.answer(plan, [b"4"], release)
+    with pytest.raises(BudgetExceeded):
+        mine.answer(plan, [b"5"], release)
+    assert release.draws == [[0]]
+    mine.verify()
 
-    def stop() -> None:
+
+@pytest.mark.parametrize("point", ["after-draw", "after-write", "before-commit"])
+def test_what_was_not_committed_is_not_counted(path: Path, point: str) -> None:
+    ledger = new(path)
+    plan, alice = ledger.open_plan(plan_of(0.5), "a"), Analyst("alice")
+    ledger.answer(plan, [b"1"], CountingRelease(), on_behalf=alice)
+
+    def fail() -> None:
         raise RuntimeError
 
-    with failpoints.at("before-commit", stop), pytest.raises(RuntimeError):
-        ledger.answer(PlanId(1), [b"lost"], CountingRelease())
+    with failpoints.at(point, fail), pytest.raises(RuntimeError):
+        ledger.answer(plan, [b"2"], CountingRelease(), on_behalf=alice)
+    ledger.answer(plan, [b"3"], CountingRelease(), on_behalf=alice)
     release = CountingRelease()
-    ledger.answer(PlanId(1), [b"other"], CountingRelease())
-    ledger.answer(PlanId(1), [b"lost"], release)
+    ledger.answer(plan, [b"2"], release, on_behalf=alice)
     assert release.draws == [[0]]
+    assert ledger.usage(plan) == {EVENT: 3}
+    assert ledger.recorded_for(plan, "alice").total.answered == 3
     ledger.verify()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "DELETE FROM ledger_row WHERE seq = 4",
-        "UPDATE ledger_row SET body = zeroblob(length(body)) WHERE seq = 4",
-    ],
-)
-def test_a_remembered_row_that_was_removed_or_edited_is_not_drawn_again(
-    path: Path, damage: str
-) -> None:
+def test_a_stored_answer_that_was_edited_is_not_given(path: Path) -> None:
     ledger = filled(path)
-    other = sqlite3.connect(path)
-    other.execute(damage)
-    other.commit()
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute(
+        "UPDATE tacit_ledger_row SET body = CAST(substr(body, 1, 77) || x'09' AS BLOB) "
+        "WHERE seq = 4"
+    )
     other.close()
     release = CountingRelease()
     with pytest.raises(LedgerCorrupt, match="Row 4"):
@@ -339,29 +277,21 @@ def test_a_remembered_row_that_was_removed_or_edited_is_not_drawn_again(
     assert release.draws == []
 
 
-def test_the_last_row_of_an_owner_is_found_on_the_list_and_beyond(path: Path) -> None:
+def test_the_last_row_of_an_owner_is_read_among_others(path: Path) -> None:
     ledger = new(path)
     quiet = ledger.open_plan(plan_of(0.2), "quiet")
-    busy = ledger.open_plan(plan_of(0.3, answers=2 * RECENT), "busy")
+    busy = ledger.open_plan(plan_of(0.3, answers=2000), "busy")
+    empty = ledger.open_plan(plan_of(0.1), "empty")
     ledger.answer(quiet, [b"one"], CountingRelease())
-    for n in range(3):
-        questions = [b"%d" % k for k in range(500 * n, 500 * (n + 1))]
-        ledger.answer(busy, questions, CountingRelease())
-        with ledger._reading() as store:
-            last = store.last(Kind.ANSWER, quiet)
-            assert last is not None and last.key == key_hash(b"one")
-            assert len(list(store.owned(Kind.ANSWER, busy))) == 500 * (n + 1)
-            newest = store.last(Kind.ANSWER, busy)
-            assert newest is not None and newest.seq == 3 + 500 * (n + 1)
-        assert sum(ledger.usage(quiet).values()) == 1
-
-
-def test_keys_that_agree_in_half_are_told_apart(path: Path) -> None:
-    ledger = filled(path)
-    key = key_hash(b"1")
+    ledger.answer(busy, [b"%d" % k for k in range(1500)], CountingRelease())
     with ledger._reading() as store:
-        assert set(store.keyed(Kind.ANSWER, 1, [key])) == {key}
-        assert store.keyed(Kind.ANSWER, 1, [key[:16] + bytes(16)]) == {}
+        last = store.last(Kind.ANSWER, quiet)
+        assert last is not None and last.key == key_hash(b"one")
+        assert len(store.owned(Kind.ANSWER, busy)) == 1500
+        newest = store.last(Kind.ANSWER, busy)
+        assert newest is not None and newest.seq == 4 + 1500
+        assert store.last(Kind.ANSWER, empty) is None
+    assert ledger.usage(quiet) == {EVENT: 1}
 
 
 # ---- the chain ------------------------------------------------------------------------------
@@ -369,33 +299,35 @@ def test_keys_that_agree_in_half_are_told_apart(path: Path) -> None:
 # Rows: 0 creation, 1 plan, 2 to 6 answers.
 TAMPERING = {
     "edit a value": (
-        "UPDATE ledger_row SET body = CAST(substr(body, 1, 77) || x'09' AS BLOB) WHERE seq = 4",
+        "UPDATE tacit_ledger_row SET body = CAST(substr(body, 1, 77) || x'09' AS BLOB) "
+        "WHERE seq = 4",
         4,
     ),
     "edit a charge": (
-        "UPDATE ledger_row SET body = "
+        "UPDATE tacit_ledger_row SET body = "
         "CAST(substr(body, 1, 37) || x'00' || substr(body, 39) AS BLOB) WHERE seq = 4",
         4,
     ),
-    "remove a row": ("DELETE FROM ledger_row WHERE seq = 3", 3),
-    "remove the beginning": ("DELETE FROM ledger_row WHERE seq = 0", 0),
+    "remove a row": ("DELETE FROM tacit_ledger_row WHERE seq = 3", 3),
+    "remove the beginning": ("DELETE FROM tacit_ledger_row WHERE seq = 0", 0),
     "insert a row": (
-        "INSERT INTO ledger_row SELECT 7, row_format, kind, owner, randomblob(length(body)), "
-        "hash FROM ledger_row WHERE seq = 6",
+        "INSERT INTO tacit_ledger_row "
+        "SELECT 7, format_version, kind, owner, randomblob(length(body)), hash "
+        "FROM tacit_ledger_row WHERE seq = 6",
         7,
     ),
     "swap two rows": (
-        "UPDATE ledger_row SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END "
-        "WHERE seq IN (3, 4); UPDATE ledger_row SET seq = -seq WHERE seq < 0",
+        "UPDATE tacit_ledger_row SET seq = CASE seq WHEN 3 THEN -4 WHEN 4 THEN -3 END "
+        "WHERE seq IN (3, 4); UPDATE tacit_ledger_row SET seq = -seq WHERE seq < 0",
         3,
     ),
-    "move an answer to another plan": ("UPDATE ledger_row SET owner = 0 WHERE seq = 5", 5),
+    "move an answer to another plan": ("UPDATE tacit_ledger_row SET owner = 0 WHERE seq = 5", 5),
     "raise the budget": (
-        "UPDATE ledger_row SET body = CAST(replace(CAST(body AS TEXT), "
+        "UPDATE tacit_ledger_row SET body = CAST(replace(CAST(body AS TEXT), "
         "'\"epsilon\":1.0', '\"epsilon\":9.0') AS BLOB) WHERE seq = 0",
         0,
     ),
-    "edit a hash": ("UPDATE ledger_row SET hash = zeroblob(32) WHERE seq = 2", 2),
+    "edit a hash": ("UPDATE tacit_ledger_row SET hash = zeroblob(32) WHERE seq = 2", 2),
 }
 
 
@@ -413,8 +345,6 @@ def test_verify_names_the_first_row_that_does_not_hold(path: Path, name: str) ->
 
 def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> None:
     """Counts are recomputed: a forger has to lie consistently, and then a kept head tells."""
-    from tacit.ledger.chain import Kind, Row, link
-
     ledger = filled(path)
     known = ledger.head()
     with ledger._reading() as store:
@@ -426,10 +356,9 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
         forged.append(link(before, Kind(row.kind), row.body, row.owner))
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
-    for table in ("ledger_row", "ledger_key", "ledger_owned"):
-        other.execute(f"DELETE FROM {table}")
+    other.execute("DELETE FROM tacit_ledger_row")
     other.executemany(
-        "INSERT INTO ledger_row VALUES (?, ?, ?, ?, ?, ?)",
+        "INSERT INTO tacit_ledger_row VALUES (?, ?, ?, ?, ?, ?)",
         [(r.seq, r.format_version, r.kind, r.owner, r.body, r.hash) for r in forged],
     )
     other.close()
@@ -445,7 +374,7 @@ def test_truncation_needs_a_kept_head_to_be_seen(path: Path) -> None:
     known = ledger.head()
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute("DELETE FROM ledger_row WHERE seq > 4")
+    other.execute("DELETE FROM tacit_ledger_row WHERE seq > 4")
     other.close()
     fresh = SqliteLedger(path)
     assert fresh.verify().seq == 4  # the documented limit of a hash chain
@@ -477,7 +406,7 @@ def test_a_decision_does_not_rest_on_an_edited_row(path: Path) -> None:
     ledger.answer(plan, [b"1", b"2"], CountingRelease())
     other = sqlite3.connect(path, isolation_level=None)
     other.execute(
-        "UPDATE ledger_row SET body = CAST(substr(body, 1, 32) || zeroblob(46) AS BLOB) "
+        "UPDATE tacit_ledger_row SET body = CAST(substr(body, 1, 32) || zeroblob(46) AS BLOB) "
         "WHERE seq = 3"
     )
     other.close()
@@ -491,11 +420,9 @@ def test_answers_have_one_size_whatever_they_say(path: Path) -> None:
     ledger.answer(plan, [b"1"], CountingRelease(first=2**62))
     ledger.answer(plan, [b"2"], CountingRelease(refuse=True))
     ledger.answer(plan, [b"3"], CountingRelease(cost=()))
-    with ledger._file.borrow() as connection:
-        sizes = connection.execute(
-            "SELECT DISTINCT length(body), length(hash) FROM ledger_row WHERE kind = 2"
-        ).fetchall()
-    assert sizes == [(78, 32)]
+    with ledger._reading() as store:
+        rows = store.owned(Kind.ANSWER, plan)
+    assert {(len(row.body), len(row.hash)) for row in rows} == {(78, 32)}
 
 
 # ---- commits that fail ------------------------------------------------------------------------
@@ -507,9 +434,7 @@ class Unclear(SqliteLedger):
     takes_effect = True
     armed = False
 
-    def _commit(self, connection: sqlite3.Connection) -> None:
-        from tacit.ledger.store import CommitUnclear
-
+    def _commit(self, connection: sa.Connection) -> None:
         if not self.armed:
             return super()._commit(connection)
         self.armed = False

@@ -21,7 +21,7 @@ from tacit.labeling import question_keys
 from tacit.labeling.source import Answering
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.analysts import Analyst
-from tacit.ledger.words import INSECURE_REFUSED
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.prediction import PredictionMechanism
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring

@@ -17,7 +17,7 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points, check_label_kind
 from tacit.ledger import MemoryLedger, open_ledger
-from tacit.ledger.left_behind import LeftBehind
+from tacit.ledger.protocol import DetachedLedger
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
@@ -112,7 +112,7 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Public results only: the ledger stays behind once there are any."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "hypothesis_" in state and state["ledger"] is not None:
-            state["ledger"] = LeftBehind()
+            state["ledger"] = DetachedLedger()
         return state
 
 

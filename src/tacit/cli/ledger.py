@@ -15,7 +15,7 @@ from tacit.errors import InvalidArgument, LedgerCorrupt
 
 if TYPE_CHECKING:
     from tacit.ledger import Head
-    from tacit.ledger.rows import RowLedger
+    from tacit.ledger.base import BaseLedger
 
 FINDING = 1
 """Exit status when a ledger, or a backup of one, does not hold."""
@@ -162,12 +162,12 @@ def restore(
 # -- shared steps ----------------------------------------------------------------------------------
 
 
-def _open(where: str) -> RowLedger:
+def _open(where: str) -> BaseLedger:
     from tacit.ledger import open_ledger
-    from tacit.ledger.rows import RowLedger
+    from tacit.ledger.base import BaseLedger
 
     opened = open_ledger(where)
-    assert isinstance(opened, RowLedger)
+    assert isinstance(opened, BaseLedger)
     return opened
 
 
@@ -188,7 +188,7 @@ def _kept_head(file: Path, ledger_id: str) -> Head:
     return head
 
 
-def _refuse_gone(opened: RowLedger, kept: Head) -> None:
+def _refuse_gone(opened: BaseLedger, kept: Head) -> None:
     if not opened.contains(kept):
         raise LedgerCorrupt(
             f"The ledger does not contain row {kept.seq} of the head kept before: its end was cut "

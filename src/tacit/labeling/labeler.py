@@ -12,8 +12,8 @@ from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.line import Asked, Line
 from tacit.ledger.analysts import Analyst
 from tacit.ledger.composition import within
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.ledger.protocol import Ledger, PlanId
-from tacit.ledger.words import INSECURE_REFUSED
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from tacit.errors import LedgerError
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.ledger.protocol import Ledger
-from tacit.ledger.words import INSECURE_REFUSED
 from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event

@@ -1,4 +1,4 @@
-"""The account of a private data set: what was promised, what was released, and what is left."""
+"""The privacy account of a data set: reserved guarantees, recorded answers, and what is left."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -8,10 +8,10 @@ from tacit.ledger.composition import Amount, Composition
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open import open_ledger
 from tacit.ledger.protocol import Head, Ledger, PlanId, Release
-from tacit.ledger.sqlite import SqliteLedger
 
 if TYPE_CHECKING:
     from tacit.ledger.postgres import PostgresLedger
+    from tacit.ledger.sqlite import SqliteLedger
 
 __all__ = [
     "Account",
@@ -32,7 +32,11 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded on use: it needs an extra.
+    # On first use: SQLAlchemy takes a while to import, and psycopg is an extra.
+    if name == "SqliteLedger":
+        from tacit.ledger.sqlite import SqliteLedger
+
+        return SqliteLedger
     if name == "PostgresLedger":
         from tacit.ledger.open import postgres
 

@@ -1,7 +1,7 @@
-"""Who was shown what: one running account per analyst and plan, beside the data set's own.
+"""Accounts of analysts: what each of them was shown under each plan.
 
-These accounts are readings, never guarantees: the guarantee is the ledger's, against all analysts
-together. They serve allowances: how much one analyst may be shown, in all or in each period.
+These accounts are readings, not guarantees: the ledger's guarantee holds against all analysts
+together. They enforce allowances: how much one analyst may be shown per period.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Analyst:
     name : str
         Public name, up to 200 characters; it is written to the ledger.
     period : int, default 0
-        Number of the present period, such as days since a fixed day. The allowance starts afresh
+        Number of the present period, such as days since a fixed day. The allowance starts fresh
         when the number grows; a smaller one than before counts as the latest.
     allowance : int, optional
         The most times that each event may be charged to the analyst in one period under one plan.
@@ -60,7 +60,7 @@ class Analyst:
 
     @property
     def key(self) -> bytes:
-        """What the analyst's row is found by."""
+        """Key of the analyst's row."""
         return key_hash(self.name)
 
 
@@ -95,16 +95,16 @@ class Account:
 
     @classmethod
     def none(cls, name: str, plan: Plan) -> Account:
-        """Return the account of an analyst who was shown nothing yet."""
+        """Return an empty account."""
         nothing = Shown(events=dict.fromkeys(plan.most, 0))
         return cls(name, nothing, 0, nothing)
 
-    def in_(self, period: int) -> Account:
-        """Return the account as it stands in a period: afresh if that is a later one."""
+    def at_period(self, period: int) -> Account:
+        """Return the account as it stands in a period: reset if it is a later one."""
         if period <= self.period:
             return self
-        afresh = Shown(events=dict.fromkeys(self.total.events, 0))
-        return Account(self.name, self.total, period, afresh)
+        fresh = Shown(events=dict.fromkeys(self.total.events, 0))
+        return Account(self.name, self.total, period, fresh)
 
     def plus(self, answer: Answer) -> Account:
         """Return the account with one more answer."""
@@ -117,7 +117,7 @@ def encode_analyst(name: str) -> bytes:
 
 
 def decode_analyst(body: bytes) -> str:
-    """Read back the name; raises ``ValueError`` when its hash is another's."""
+    """Return the name; raises ``ValueError`` when its hash is another's."""
     name = body[HASH_SIZE:].decode()
     if key_hash(name) != body[:HASH_SIZE]:
         raise ValueError("a name with another's hash")
@@ -125,7 +125,7 @@ def decode_analyst(body: bytes) -> str:
 
 
 class ShownCodec:
-    """Writes and reads what was shown under one plan; every body has the same size.
+    """Encodes and decodes what was shown under one plan; all bodies have the same size.
 
     The layout, big-endian, 8 bytes each after the question's key (32): period; answers, refusals
     and every event of the plan, first in all, then in the period.
@@ -135,26 +135,17 @@ class ShownCodec:
         self._events = [event for event, _ in plan.events]
         self._layout = struct.Struct(f">{HASH_SIZE}sQ{2 * (2 + len(self._events))}Q")
 
-    def encode_all(
-        self, shown: Mapping[bytes, Answer], before: Account
-    ) -> tuple[list[bytes], Account]:
-        """Return the bodies of answers shown one after the other, and the account after the last.
-
-        Each body has the account after its answer, as ``before.plus`` would have it.
-        """
-        total, in_period = self._numbers(before.total), self._numbers(before.in_period)
-        bodies = []
+    def encode_all(self, shown: Mapping[bytes, Answer], before: Account) -> list[bytes]:
+        """Return a body for each answer, with the account after it."""
+        bodies, account = [], before
         for key, answer in shown.items():
-            at = [1 if answer.refused else 0, *(2 + self._events.index(e) for e in answer.cost)]
-            for place in at:
-                total[place] += 1
-                in_period[place] += 1
-            bodies.append(self._layout.pack(key, before.period, *total, *in_period))
-        after = Account(before.name, self._shown(total), before.period, self._shown(in_period))
-        return bodies, after
+            account = account.plus(answer)
+            totals = (*self._numbers(account.total), *self._numbers(account.in_period))
+            bodies.append(self._layout.pack(key, account.period, *totals))
+        return bodies
 
     def decode(self, name: str, body: bytes) -> Account:
-        """Read back the account; raises ``ValueError`` for anything else."""
+        """Return the account; raises ``ValueError`` for anything else."""
         try:
             _, period, *numbers = self._layout.unpack(body)
         except struct.error:

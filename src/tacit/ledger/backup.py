@@ -1,8 +1,8 @@
-"""A ledger as one portable file: written while the ledger is in use, restored into any kind.
+"""Backup of a ledger to one portable file, and restore into either database.
 
 The file is text: a line about the ledger, then one line per row. It cannot be opened as a ledger,
-because two ledgers on one data set would spend its budget twice; ``restore`` makes one of it, and
-says so in a row of its own.
+because two ledgers on one data set would spend its budget twice; ``restore`` makes a ledger of it
+and records that in a row of its own.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
-from tacit.ledger.chain import Creation, Kind, Row, link
+from tacit.ledger.base import BaseLedger
+from tacit.ledger.chain import Creation, Kind, Restoration, Row, link
 from tacit.ledger.open import open_ledger, postgres, split
 from tacit.ledger.protocol import Head
-from tacit.ledger.restoration import Restoration
-from tacit.ledger.rows import RowLedger
 from tacit.ledger.verify import verify_rows
 
 FORMAT = 1
@@ -48,7 +47,7 @@ class Backup:
             raise _unreadable(self.path, error) from error
 
 
-def write_backup(ledger: RowLedger, path: str | os.PathLike[str]) -> Head:
+def write_backup(ledger: BaseLedger, path: str | os.PathLike[str]) -> Head:
     """Write the ledger as it is at one moment to a new file, and return its head.
 
     The chain is verified on the way. The file appears when it is complete, readable by its owner
@@ -171,11 +170,13 @@ def _fill(where: str | os.PathLike[str], rows: Iterator[Row]) -> None:
     if scheme == "memory":
         raise InvalidArgument("`where` must be a path or a URL of a ledger that lasts.")
     if scheme == "postgresql":
-        postgres().fill(place, rows)
-        return
-    from tacit.ledger.sqlite import fill
+        from tacit.ledger.sql import write_rows
 
-    fill(place, rows)
+        write_rows(postgres().PostgresDatabase(place, timeout=30.0), rows)
+        return
+    from tacit.ledger.sqlite import restore_file
+
+    restore_file(place, rows)
 
 
 def _creation(backup: Backup) -> Creation:
@@ -227,9 +228,7 @@ def _new_file(path: Path) -> Iterator[IO[str]]:
             os.fsync(file.fileno())
         os.link(unfinished, path)  # unlike a rename it never replaces a file
     except FileExistsError:
-        raise InvalidArgument(
-            f"{str(path)!r} exists; choose another name for the backup."
-        ) from None
+        raise taken from None
     except OSError as error:
         raise LedgerUnavailable(
             f"The backup {str(path)!r} was not written: {error.strerror}."
@@ -250,9 +249,9 @@ def head_to_json(ledger_id: str, head: Head) -> dict[str, Any]:
 def head_from_json(text: str) -> tuple[str, Head]:
     """Return the ledger's name and the head that ``head_to_json`` described."""
     try:
-        found = json.loads(text)
-        if found["tacit_ledger_head"] != 1 or len(bytes.fromhex(found["hash"])) != 32:
+        fields = json.loads(text)
+        if fields["tacit_ledger_head"] != 1 or len(bytes.fromhex(fields["hash"])) != 32:
             raise ValueError
-        return str(found["ledger_id"]), Head(int(found["seq"]), str(found["hash"]))
+        return str(fields["ledger_id"]), Head(int(fields["seq"]), str(fields["hash"]))
     except (ValueError, KeyError, TypeError):
         raise InvalidArgument("The file does not hold the head of a ledger.") from None

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 import threading
-from bisect import bisect_right
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from operator import attrgetter
 from typing import NoReturn
 
 from tacit.errors import LedgerError
+from tacit.ledger import messages
+from tacit.ledger.base import BaseLedger
 from tacit.ledger.chain import Kind, Row
 from tacit.ledger.composition import Composition
-from tacit.ledger.rows import RowLedger
-from tacit.ledger.store import Store, Wanted
+from tacit.ledger.store import Store
 from tacit.privacy.budget import Budget
 
 _NOT_SHARED = (
@@ -23,11 +22,11 @@ _NOT_SHARED = (
 )
 
 
-class MemoryLedger(RowLedger):
+class MemoryLedger(BaseLedger):
     """A ledger that lasts as long as the process. Safe to share between threads.
 
-    It keeps every promise of ``Ledger`` but one: what it recorded is forgotten when the process
-    ends, and the data set's budget with it. Use a path for anything that is released for good.
+    It fulfils the contract of ``Ledger`` except durability: the record, and with it the budget of
+    the data set, is lost when the process ends. Use a path for anything that is really released.
 
     Parameters
     ----------
@@ -54,12 +53,12 @@ class MemoryLedger(RowLedger):
         allow_insecure: bool = True,
     ) -> None:
         super().__init__(allow_insecure)
-        self._rows = _Rows()
+        self._rows = _MemoryStore()
         self._lock = threading.RLock()
-        self._busy = False
+        self._in_transaction = False
         self._pid = os.getpid()
         with self._writing() as store:
-            self._created = self._create(store, budget, composition)
+            self._create_or_check(store, budget, composition)
 
     @contextmanager
     def _reading(self) -> Iterator[Store]:
@@ -68,22 +67,22 @@ class MemoryLedger(RowLedger):
             yield self._rows
 
     @contextmanager
-    def _writing(self, wanted: Wanted | None = None) -> Iterator[Store]:
+    def _writing(self) -> Iterator[Store]:
         self._refuse_other_process()
         with self._lock:
-            if self._busy:
-                raise LedgerError("A release must not use the ledger that records it.")
-            self._busy, kept = True, len(self._rows)
+            if self._in_transaction:
+                raise LedgerError(messages.NESTED)
+            self._in_transaction, length = True, len(self._rows)
             try:
                 yield self._rows
             except BaseException:
-                self._rows.cut(kept)
+                self._rows.truncate(length)
                 raise
             finally:
-                self._busy = False
+                self._in_transaction = False
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Do nothing: there are no files or connections."""
 
     def _refuse_other_process(self) -> None:
         if os.getpid() != self._pid:
@@ -96,19 +95,20 @@ class MemoryLedger(RowLedger):
         return f"MemoryLedger(budget={self.budget}, composition='{self.composition}')"
 
 
-class _Rows:
-    """A list of rows, found by number, by key, and by kind and owner."""
+class _MemoryStore:
+    """A list of rows with an index by key and one by owner."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._keyed: dict[tuple[int, int, bytes], Row] = {}
-        self._owned: dict[tuple[int, int], list[Row]] = {}
+        self._by_key: dict[tuple[int, int, bytes], Row] = {}
+        self._by_owner: dict[tuple[int, int], list[Row]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def head(self) -> Row | None:
-        return self._rows[-1] if self._rows else None
+    def newest(self, also: Collection[int] = ()) -> dict[int, Row]:
+        last = len(self._rows) - 1
+        return self.at([last, last - 1, *sorted(also, reverse=True)])
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
         return {seq: self._rows[seq] for seq in seqs if 0 <= seq < len(self._rows)}
@@ -116,30 +116,26 @@ class _Rows:
     def rows(self) -> Iterator[Row]:
         return iter(self._rows)
 
-    def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
-        found = self._owned.get((kind, owner), [])
-        return iter(found[bisect_right(found, after, key=attrgetter("seq")) :])
+    def owned(self, kind: Kind, owner: int) -> list[Row]:
+        return list(self._by_owner.get((kind, owner), ()))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
-        found = {key: self._keyed.get((kind, owner, key)) for key in keys}
-        return {key: row for key, row in found.items() if row is not None}
+        rows = {key: self._by_key.get((kind, owner, key)) for key in keys}
+        return {key: row for key, row in rows.items() if row is not None}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
-        found = self._owned.get((kind, owner))
-        return found[-1] if found else None
+        rows = self._by_owner.get((kind, owner))
+        return rows[-1] if rows else None
 
     def append(self, rows: Sequence[Row]) -> None:
         for row in rows:
             self._rows.append(row)
-            self._keyed[row.kind, row.owner, row.key] = row
-            self._owned.setdefault((row.kind, row.owner), []).append(row)
+            self._by_key[row.kind, row.owner, row.key] = row
+            self._by_owner.setdefault((row.kind, row.owner), []).append(row)
 
-    def expect(self, wanted: Wanted, seen: int) -> None:
-        """Nothing to fetch: the rows are here."""
-
-    def cut(self, length: int) -> None:
-        """Take back every row from ``length`` on."""
+    def truncate(self, length: int) -> None:
+        """Remove every row from ``length`` on."""
         while len(self._rows) > length:
             row = self._rows.pop()
-            self._keyed.pop((row.kind, row.owner, row.key), None)
-            self._owned[row.kind, row.owner].pop()
+            self._by_key.pop((row.kind, row.owner, row.key), None)
+            self._by_owner[row.kind, row.owner].pop()

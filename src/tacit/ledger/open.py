@@ -1,4 +1,4 @@
-"""From what a caller gives as ``ledger=`` to a ledger."""
+"""Open a ledger by its path or URL."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from urllib.parse import unquote, urlsplit
 
 from tacit import _validate
 from tacit.errors import InvalidArgument, LedgerUnavailable
+from tacit.ledger.base import check_fixed
 from tacit.ledger.composition import Composition
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.protocol import Ledger
-from tacit.ledger.sqlite import SqliteLedger
 from tacit.privacy.budget import Budget
 
 
@@ -22,12 +22,12 @@ def open_ledger(
     composition: Composition | str | None = None,
     allow_insecure: bool = False,
 ) -> Ledger:
-    """Open a ledger by its path or URL, or pass one on.
+    """Open a ledger by its path or URL; return a ``Ledger`` object as it is.
 
     Parameters
     ----------
     where : path, URL or Ledger
-        A path is an SQLite file, created when it is not there and ``budget`` is given. URLs:
+        A path is an SQLite file, created if it does not exist and ``budget`` is given. URLs:
         ``sqlite:///relative.sqlite``, ``sqlite:////absolute.sqlite``, ``memory:`` and
         ``postgresql://user@host/database`` (with the extra ``tacit[postgres]``). An object with the
         methods of ``Ledger`` is returned as it is.
@@ -55,29 +55,25 @@ def open_ledger(
         raise InvalidArgument(
             f"`ledger` must be a path, a URL or a Ledger, got a {type(where).__name__}."
         )
-    _check_promise("budget", budget, where.budget)
-    _check_promise("composition", composition, where.composition)
+    check_fixed("budget", budget, where.budget)
+    check_fixed("composition", composition, where.composition)
     return where
 
 
 def _open_named(
     name: str, budget: Budget | None, composition: Composition | None, allow_insecure: bool
 ) -> Ledger:
-    scheme, path = split(name)
-    if scheme == "sqlite":
-        return SqliteLedger(
-            path, budget=budget, composition=composition, allow_insecure=allow_insecure
-        )
+    scheme, place = split(name)
     if scheme == "memory":
         if budget is None:
             raise InvalidArgument("`budget` must be given: an in-memory ledger is always new.")
         return MemoryLedger(
             budget, composition=composition or Composition.BASIC, allow_insecure=allow_insecure
         )
-    ledger: Ledger = postgres().PostgresLedger(
-        name, budget=budget, composition=composition, allow_insecure=allow_insecure
-    )
-    return ledger
+    import tacit.ledger
+
+    kind = tacit.ledger.SqliteLedger if scheme == "sqlite" else tacit.ledger.PostgresLedger
+    return kind(place, budget=budget, composition=composition, allow_insecure=allow_insecure)
 
 
 def postgres() -> ModuleType:
@@ -86,13 +82,13 @@ def postgres() -> ModuleType:
         from tacit.ledger import postgres as module
     except ImportError as error:
         raise LedgerUnavailable(
-            "A PostgreSQL ledger needs SQLAlchemy and psycopg: pip install 'tacit[postgres]'."
+            "A PostgreSQL ledger needs psycopg: pip install 'tacit[postgres]'."
         ) from error
     return module
 
 
 def split(name: str) -> tuple[str, str]:
-    """Return the scheme and what follows it; a plain path has the scheme of what it is kept in."""
+    """Return the scheme ("sqlite", "postgresql" or "memory") and the path or URL."""
     if name in ("memory:", "memory://"):
         return "memory", ""
     if "://" not in name:
@@ -102,17 +98,10 @@ def split(name: str) -> tuple[str, str]:
         return "postgresql", name
     if url.scheme != "sqlite":
         raise InvalidArgument(
-            f"`ledger` has the scheme {url.scheme!r}; this version knows 'sqlite', 'postgresql' "
+            f"`ledger` has the scheme {url.scheme!r}; this version supports 'sqlite', 'postgresql' "
             "and 'memory', and paths."
         )
     if url.netloc:
         raise InvalidArgument("`ledger` must have three slashes before its path: sqlite:///path.")
     # As elsewhere: three slashes for a relative path, four for an absolute one.
     return "sqlite", unquote(url.path[1:])
-
-
-def _check_promise(name: str, asked: object, kept: object) -> None:
-    if asked is not None and asked != kept:
-        raise InvalidArgument(
-            f"`{name}` is fixed when a ledger is created: this one has {kept!r}, got {asked!r}."
-        )

@@ -1,10 +1,10 @@
-"""What every ledger promises: one protocol, whatever keeps the rows."""
+"""The interface of every ledger, whatever stores its rows."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NewType, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, NewType, Protocol, Self, runtime_checkable
 
 from tacit.ledger.analysts import Account, Analyst
 from tacit.ledger.answers import Tally
@@ -14,6 +14,9 @@ from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.plan import Plan
 
+if TYPE_CHECKING:
+    from tacit.ledger.chain import Row
+
 PlanId = NewType("PlanId", int)
 
 
@@ -21,8 +24,8 @@ PlanId = NewType("PlanId", int)
 class Head:
     """The newest row of a ledger: its number and its hash. Public.
 
-    Kept somewhere else, it later proves to ``verify`` that nothing up to that row was changed and
-    that the ledger was not put back to an earlier state.
+    A head exported to another place lets ``verify`` detect later that a row up to it was changed,
+    or that the ledger was put back to an earlier state.
 
     Examples
     --------
@@ -33,37 +36,42 @@ class Head:
     seq: int
     hash: str
 
+    @classmethod
+    def of(cls, row: Row) -> Head:
+        """Return the head of a ledger whose newest row is this one."""
+        return cls(row.seq, row.hash.hex())
+
     def __repr__(self) -> str:
         return f"Head(seq={self.seq}, hash='{self.hash[:8]}...')"
 
 
 class Release(Protocol):
-    """How a ledger draws: handed to ``Ledger.answer`` by whoever holds the votes and the noise."""
+    """Draws the answers of one call of ``Ledger.answer``; holds the votes and the noise."""
 
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         """Return the most that so many new questions can cost, from public state alone.
 
-        ``room`` is what the plan has left: a release that can stop on the way promises to stay
-        within it; any other says its full price and is refused when that does not fit.
+        ``room`` is what the plan has left. A release that can stop on the way stays within it; any
+        other returns its full price and is refused when that does not fit.
         """
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> Sequence[Answer]:
         """Answer the questions at these positions, in order; fewer when the run stops."""
 
     def abandon(self) -> None:
-        """Forget live noise: something was drawn, and it is not clear that it was recorded."""
+        """Discard live noise: something was drawn, and it is not known that it was recorded."""
 
 
 @runtime_checkable
 class Ledger(Protocol):
-    """The account of one private data set: what was promised, what was released, at what cost.
+    """The privacy account of one data set: reserved guarantees, released answers and their cost.
 
     A ledger has a lifetime budget. A plan reserves its whole guarantee when it is opened, or is
     refused. Answers are drawn, written and committed in one durable transaction, and leave only
     after it; a question that already has an answer gets that answer, at no cost.
 
-    ``MemoryLedger`` and ``SqliteLedger`` keep this contract;
-    ``tacit.testing.ledger_contract.check_ledger`` tests it on any other implementation.
+    ``MemoryLedger``, ``SqliteLedger`` and ``PostgresLedger`` implement it;
+    ``tacit.testing.ledger_contract.check_ledger`` tests any other implementation.
     """
 
     @property
@@ -117,7 +125,7 @@ class Ledger(Protocol):
         *,
         on_behalf: Analyst | None = None,
     ) -> list[Answer]:
-        """Answer questions under a plan; nothing leaves before the record of it is durable.
+        """Answer questions under a plan; nothing is returned before its record is durable.
 
         Parameters
         ----------
@@ -207,7 +215,14 @@ class Ledger(Protocol):
         """
 
     def close(self) -> None:
-        """Let go of files and connections; the ledger can be used again and reopens them."""
+        """Release files and connections; they are reopened when the ledger is used again."""
 
     def __sklearn_clone__(self) -> Self:
         """Return the ledger itself: cloned estimators share one account."""
+
+
+class DetachedLedger:
+    """Takes the place of a ledger in a pickled model; fitting such a model again is refused."""
+
+    def __repr__(self) -> str:
+        return "<ledger left behind>"

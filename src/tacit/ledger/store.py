@@ -1,50 +1,35 @@
-"""Rows behind a transaction: the seam between the rules of a ledger and what keeps its rows."""
+"""The interface between the rules of a ledger and the storage of its rows."""
 
 from __future__ import annotations
 
 import itertools
-import operator
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Protocol
 
-from tacit.errors import LedgerCorrupt, LedgerFormatError
-from tacit.ledger import words
-from tacit.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row
-
-
-class Wanted(Protocol):
-    """What a request asks about: the answers to some keys under a plan, for an analyst or nobody.
-
-    ``analyst_key`` is the key of the analyst's row, empty if there is none.
-    """
-
-    @property
-    def plan(self) -> int:
-        """The plan's row."""
-
-    @property
-    def keys(self) -> frozenset[bytes]:
-        """The keys."""
-
-    @property
-    def analyst_key(self) -> bytes:
-        """The analyst's."""
+from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerFormatError
+from tacit.ledger import messages
+from tacit.ledger.analysts import ShownCodec
+from tacit.ledger.answers import AnswerCodec, Entry, Usage
+from tacit.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row, decode_plan
+from tacit.privacy.plan import Plan
 
 
 class Store(Protocol):
-    """Rows within one transaction. Nothing but ``rows`` takes longer when there are more rows."""
+    """Rows as seen inside one transaction. Only ``rows`` takes longer when there are more rows."""
 
-    def head(self) -> Row | None:
-        """Return the newest row."""
+    def newest(self, also: Collection[int] = ()) -> dict[int, Row]:
+        """Return the last two rows and those with the numbers ``also``, newest first."""
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
-        """Return rows by their numbers: those that are there."""
+        """Return the rows with these numbers; missing ones are left out."""
 
     def rows(self) -> Iterator[Row]:
-        """Return all rows in order, a few at a time."""
+        """Return all rows in order, read in pages."""
 
-    def owned(self, kind: Kind, owner: int, after: int = -1) -> Iterator[Row]:
-        """Return the rows of one kind and owner with numbers beyond ``after``, in order."""
+    def owned(self, kind: Kind, owner: int) -> list[Row]:
+        """Return the rows of one kind and owner, in order."""
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
         """Return the rows of one kind and owner that have these keys."""
@@ -53,63 +38,98 @@ class Store(Protocol):
         """Return the newest row of one kind and owner."""
 
     def append(self, rows: Sequence[Row]) -> None:
-        """Add rows at the end."""
-
-    def expect(self, wanted: Wanted, seen: int) -> None:
-        """Hear that others have added rows, so that the accounts are going to be looked at, too.
-
-        ``seen`` is the number of the row that was the newest one before. A store may fetch all of
-        it in one go. Only before a transaction writes.
-        """
+        """Append rows."""
 
 
 class CommitUnclear(Exception):
-    """A commit failed in a way that leaves open whether it took effect."""
+    """A COMMIT failed, and it is not known whether it took effect."""
 
 
 def append_all(store: Store, rows: Iterable[Row]) -> None:
-    """Add any number of rows at the end, a thousand at a time."""
+    """Append any number of rows, a thousand at a time."""
     remaining = iter(rows)
-    while some := list(itertools.islice(remaining, 1000)):
-        store.append(some)
-
-
-def alike(rows: Sequence[Row]) -> list[tuple[tuple[int, int, int, int], list[Row]]]:
-    """Return rows in runs of one form: format version, kind, owner and size of the body."""
-    runs: list[tuple[tuple[int, int, int, int], list[Row]]] = []
-    for owner, found in itertools.groupby(rows, _OWNER):
-        run = list(found)
-        sizes = set(map(len, map(BODY, run)))
-        if len(sizes) == 1:  # as always, but for plans
-            runs.append(((*owner, sizes.pop()), run))
-            continue
-        by_size = itertools.groupby(run, lambda row: len(row.body))
-        runs += [((*owner, size), list(some)) for size, some in by_size]
-    return runs
-
-
-_OWNER = operator.itemgetter(1, 2, 3)
-"""Of a row: format version, kind and owner."""
-
-BODY, HASH = operator.itemgetter(4), operator.itemgetter(5)
-"""Of a row, too."""
+    while page := list(itertools.islice(remaining, 1000)):
+        store.append(page)
 
 
 def check_linked(store: Store, rows: Iterable[Row]) -> None:
-    """Check rows against the rows before them: what a decision rests on must hold by itself."""
-    found = list(rows)
-    before = store.at({row.seq - 1 for row in found if row.seq})
-    for row in found:
-        check_format(row)
-        if row.seq and row.seq - 1 not in before:
-            raise LedgerCorrupt(f"Row {row.seq - 1} is missing.", row=row.seq - 1)
-        if not row.follows(before[row.seq - 1].hash if row.seq else NO_HASH):
-            raise LedgerCorrupt(
-                f"Row {row.seq} does not follow from row {row.seq - 1}.", row=row.seq
-            )
+    """Check rows against the rows before them; a decision must not rest on an edited row."""
+    rows = list(rows)
+    previous = store.at({row.seq - 1 for row in rows if row.seq})
+    for row in rows:
+        check_follows(row, previous.get(row.seq - 1))
+
+
+def check_follows(row: Row, previous: Row | None) -> None:
+    """Check the format of a row and its hash against the row before it."""
+    check_format(row)
+    if row.seq and previous is None:
+        raise LedgerCorrupt(f"Row {row.seq - 1} is missing.", row=row.seq - 1)
+    if not row.follows(NO_HASH if previous is None else previous.hash):
+        raise LedgerCorrupt(f"Row {row.seq} does not follow from row {row.seq - 1}.", row=row.seq)
 
 
 def check_format(row: Row) -> None:
-    """Refuse a row of another format than this one."""
+    """Refuse a row that is written in another format."""
     if row.format_version != FORMAT_VERSION:
-        raise LedgerFormatError(words.other_format(row.format_version, FORMAT_VERSION))
+        raise LedgerFormatError(messages.other_format(row.format_version, FORMAT_VERSION))
+
+
+@dataclass(frozen=True, slots=True)
+class PlanRecord:
+    """A plan on the ledger, and the codecs of its answers and accounts."""
+
+    seq: int
+    plan: Plan
+    answers: AnswerCodec
+    accounts: ShownCodec
+
+    @classmethod
+    def read(cls, store: Store, plan_id: int) -> PlanRecord:
+        """Return the plan with this number, checked against the row before it."""
+        return cls.find(store.at({plan_id - 1, plan_id}), plan_id)
+
+    @classmethod
+    def find(cls, rows: Mapping[int, Row], plan_id: int) -> PlanRecord:
+        """Return the plan with this number from rows that include it and the row before it."""
+        row = rows.get(plan_id)
+        if row is None or row.kind != Kind.PLAN:
+            raise InvalidArgument(
+                f"`plan_id` must come from open_plan of this ledger, got {plan_id}."
+            )
+        check_follows(row, rows.get(plan_id - 1))
+        return cls(plan_id, *_decode(row.body))
+
+    @classmethod
+    def read_all(cls, store: Store) -> list[PlanRecord]:
+        """Return all plans in the order they were opened."""
+        rows = store.owned(Kind.PLAN, 0)
+        check_linked(store, rows)
+        return [cls(row.seq, *_decode(row.body)) for row in rows]
+
+    def usage(self, store: Store, head: Row | None = None) -> Usage:
+        """Return the state of the plan, from its last answer.
+
+        ``head`` is the newest row, already checked; if it is an answer of this plan, it is it.
+        """
+        if head is not None and (head.kind, head.owner) == (Kind.ANSWER, self.seq):
+            return self.entry(head).usage
+        last = store.last(Kind.ANSWER, self.seq)
+        if last is None:
+            return Usage.none(self.plan)
+        check_linked(store, [last])
+        return self.entry(last).usage
+
+    def entry(self, row: Row) -> Entry:
+        """Return the recorded answer of a row of this plan."""
+        try:
+            return self.answers.decode(row.body)
+        except ValueError as error:
+            raise LedgerCorrupt(f"Row {row.seq} has {error}.", row=row.seq) from None
+
+
+@lru_cache(maxsize=64)
+def _decode(body: bytes) -> tuple[Plan, AnswerCodec, ShownCodec]:
+    # Parsing only: the body was just read, so the result cannot be out of date.
+    plan = decode_plan(body)
+    return plan, AnswerCodec(plan), ShownCodec(plan)

@@ -1,4 +1,4 @@
-"""The walk along the whole chain: recompute everything, trust nothing that can be recomputed."""
+"""Verification of the whole chain: every hash, count and limit is recomputed."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from dataclasses import dataclass, field
 from tacit.errors import LedgerCorrupt, TacitError
 from tacit.ledger.analysts import Account, ShownCodec, decode_analyst
 from tacit.ledger.answers import AnswerCodec, Usage
-from tacit.ledger.chain import NO_HASH, Creation, Kind, Row, decode_plan
+from tacit.ledger.chain import NO_HASH, Creation, Kind, Restoration, Row, decode_plan
 from tacit.ledger.composition import Totals, fits
 from tacit.ledger.protocol import Head
-from tacit.ledger.restoration import Restoration
 from tacit.ledger.store import check_format
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
@@ -20,11 +19,11 @@ from tacit.privacy.plan import Plan
 
 def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> Row:
     """Return the newest row once every row has been checked; see ``Ledger.verify``."""
-    walk = _Walk(creation)
+    verifier = _Verifier(creation)
     last: Row | None = None
     for number, row in enumerate(rows):
         _check_place(row, number, last)
-        walk.check(row)
+        verifier.check(row)
         if known is not None and row.seq == known.seq and row.hash.hex() != known.hash:
             raise LedgerCorrupt(_OTHER.format(known.seq), row=known.seq)
         last = row
@@ -56,8 +55,8 @@ def _check_place(row: Row, number: int, before: Row | None) -> None:
 
 
 @dataclass(slots=True)
-class _PlanSoFar:
-    """What the rows so far say about one plan."""
+class _PlanState:
+    """State of one plan after the rows so far."""
 
     plan: Plan
     codec: AnswerCodec
@@ -67,26 +66,26 @@ class _PlanSoFar:
 
 
 @dataclass(slots=True)
-class _AnalystSoFar:
-    """What the rows so far say about one analyst under one plan."""
+class _AnalystState:
+    """State of one analyst under one plan after the rows so far."""
 
-    plan: _PlanSoFar
+    plan: _PlanState
     codec: ShownCodec
     account: Account
     keys: set[bytes] = field(default_factory=set)
 
 
-class _Walk:
-    """Follows what the rows say, from the first to the last."""
+class _Verifier:
+    """Checks rows in order, keeping the state that they add up to."""
 
     def __init__(self, creation: Creation) -> None:
         self._creation = creation
         self._before = NO_HASH
         self._totals = Totals()
         self._names: set[bytes] = set()
-        self._plans: dict[int, _PlanSoFar] = {}
-        self._analysts: dict[int, _AnalystSoFar] = {}
-        self._alike: dict[tuple[bool, tuple[Event, ...]], Answer] = {}
+        self._plans: dict[int, _PlanState] = {}
+        self._analysts: dict[int, _AnalystState] = {}
+        self._examples: dict[tuple[bool, tuple[Event, ...]], Answer] = {}
 
     def check(self, row: Row) -> None:
         try:
@@ -120,30 +119,30 @@ class _Walk:
             return "opens a plan a second time"
         self._names.add(row.key)
         self._totals = self._totals.plus(plan)
-        self._plans[row.seq] = _PlanSoFar(plan, AnswerCodec(plan), Usage.none(plan))
+        self._plans[row.seq] = _PlanState(plan, AnswerCodec(plan), Usage.none(plan))
         if row.owner or not fits(self._creation.budget, self._creation.composition, self._totals):
             return "opens a plan that does not fit the budget"
         return None
 
     def _answer(self, row: Row) -> str | None:
-        so_far = self._plans.get(row.owner)
-        if so_far is None:
+        state = self._plans.get(row.owner)
+        if state is None:
             return "answers under a plan that was not opened before it"
-        entry = so_far.codec.decode(row.body)
-        if entry.key in so_far.answers:
+        entry = state.codec.decode(row.body)
+        if entry.key in state.answers:
             return "answers a question a second time"
-        so_far.answers[entry.key] = self._like(entry.answer)
-        so_far.usage = so_far.usage.plus(entry.answer)
-        if so_far.usage != entry.usage:
+        state.answers[entry.key] = self._example(entry.answer)
+        state.usage = state.usage.plus(entry.answer)
+        if state.usage != entry.usage:
             return "counts something else than the rows before it"
-        most = so_far.plan.most
+        most = state.plan.most
         if any(times > most[event] for event, times in entry.usage.used.items()):
             return "spends more than its plan"
         return None
 
-    def _like(self, answer: Answer) -> Answer:
+    def _example(self, answer: Answer) -> Answer:
         # Accounts depend on cost and refusal alone: one object stands for all that agree in these.
-        return self._alike.setdefault((answer.refused, answer.cost), answer)
+        return self._examples.setdefault((answer.refused, answer.cost), answer)
 
     def _analyst(self, row: Row) -> str | None:
         plan, name = self._plans.get(row.owner), decode_analyst(row.body)
@@ -153,22 +152,22 @@ class _Walk:
             return "names an analyst a second time"
         plan.analysts.add(name)
         account = Account.none(name, plan.plan)
-        self._analysts[row.seq] = _AnalystSoFar(plan, ShownCodec(plan.plan), account)
+        self._analysts[row.seq] = _AnalystState(plan, ShownCodec(plan.plan), account)
         return None
 
     def _shown(self, row: Row) -> str | None:
-        so_far = self._analysts.get(row.owner)
-        if so_far is None:
+        state = self._analysts.get(row.owner)
+        if state is None:
             return "was shown to an analyst who is not named before it"
-        if row.key not in so_far.plan.answers:
+        if row.key not in state.plan.answers:
             return "shows an answer that is not recorded before it"
-        if row.key in so_far.keys:
+        if row.key in state.keys:
             return "shows an answer a second time"
-        so_far.keys.add(row.key)
-        found = so_far.codec.decode(so_far.account.name, row.body)
-        expected = so_far.account.in_(found.period).plus(so_far.plan.answers[row.key])
-        so_far.account = expected
-        return None if found == expected else "counts something else than the rows before it"
+        state.keys.add(row.key)
+        recorded = state.codec.decode(state.account.name, row.body)
+        expected = state.account.at_period(recorded.period).plus(state.plan.answers[row.key])
+        state.account = expected
+        return None if recorded == expected else "counts something else than the rows before it"
 
     def _restored(self, row: Row) -> str | None:
         Restoration.decode(row.body)

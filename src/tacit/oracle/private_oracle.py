@@ -31,7 +31,7 @@ from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
-from tacit.ledger.words import INSECURE_REFUSED
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.sparse_vector import SparseVote

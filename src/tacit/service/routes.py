@@ -142,7 +142,7 @@ def share(service: Service, account: Account, holder: Holder | None) -> dict[str
     """Return what one analyst was shown as plain fields; the allowance if the holder is known."""
     now = service.access.clock()
     if holder is not None:
-        account = account.in_(holder.analyst(now).period)
+        account = account.at_period(holder.analyst(now).period)
     return {
         "name": account.name,
         "answered": account.total.answered,

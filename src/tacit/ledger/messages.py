@@ -1,12 +1,12 @@
-"""What a ledger says: statements and refusals, of public numbers only."""
+"""Statements and error messages of a ledger; they contain public numbers only."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
 from tacit.ledger.answers import Tally
+from tacit.ledger.chain import lifetime_amount
 from tacit.ledger.composition import Amount, Composition
-from tacit.ledger.restoration import lifetime
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.plan import Plan
@@ -15,6 +15,15 @@ INSECURE_REFUSED = (
     "This ledger does not record answers drawn from test noise, so nothing was released. Use "
     "SecureNoise; or, in a test, open the ledger with allow_insecure=True."
 )
+
+REPLACED = (
+    "The ledger was replaced, or put back to an earlier state, while it was in use. Nothing was "
+    "released. Find out what happened, then open it again."
+)
+
+NO_BEGINNING = "Row 0 is missing: the ledger has no beginning."
+
+NESTED = "A release must not use the ledger that records it."
 
 UNCLEAR = (
     "It is not clear whether the answers were recorded; none was released. Ask again: what was "
@@ -50,7 +59,7 @@ def statement(
         lines.append(
             f"RESTORED {times} from a backup with lost spend: what was released after the backup "
             "is not on this ledger and not counted above. The budget is no guarantee any more; "
-            f"everything ever released is covered by {_amount(lifetime(budget, lost))}."
+            f"everything ever released is covered by {_amount(lifetime_amount(budget, lost))}."
         )
     insecure = sum(tally.insecure for _, tally in plans)
     if insecure:
@@ -63,13 +72,13 @@ def statement(
 
 def plan_refused(plan: Plan, budget: Budget, composition: Composition, left: Amount) -> str:
     """Return why a plan cannot be opened."""
-    asked = _amount(plan.guarantee)
+    requested = _amount(plan.guarantee)
     if composition is Composition.ZCDP:
-        asked = f"rho={plan.rho:.6g} with failure probability {plan.failure:.6g}"
+        requested = f"rho={plan.rho:.6g} with failure probability {plan.failure:.6g}"
     return (
-        f"The plan of {plan.mechanism} asks for {asked}, but {_left(left)} is left of the lifetime "
-        f"budget {_amount(budget)}. Nothing was changed. Plan fewer answers or more noise, or stop "
-        "here: a ledger's budget cannot be raised."
+        f"The plan of {plan.mechanism} asks for {requested}, but {_left(left)} is left of the "
+        f"lifetime budget {_amount(budget)}. Nothing was changed. Plan fewer answers or more "
+        "noise, or stop here: a ledger's budget cannot be raised."
     )
 
 
@@ -94,11 +103,20 @@ def allowance_exceeded(name: str) -> str:
     )
 
 
-def other_format(found: int, known: int) -> str:
-    """Return why a ledger of another format is left alone."""
-    step = "a newer one" if found > known else "an older one"
+def no_ledger(location: str) -> str:
+    """Return how to create a ledger that does not exist."""
     return (
-        f"The ledger is written in format {found}; this version of tacit reads format {known}. "
+        f"There is no ledger at {location!r}. Create it once, with the lifetime budget of the data "
+        f"set: tacit.open_ledger({location!r}, budget=Budget(...))."
+    )
+
+
+def other_format(version: int, supported: int) -> str:
+    """Return why a ledger of another format is left alone."""
+    step = "a newer one" if version > supported else "an older one"
+    return (
+        f"The ledger is written in format {version}; this version of tacit reads format "
+        f"{supported}. "
         f"Nothing was changed. Use the version of tacit that wrote it, or {step}."
     )
 

@@ -1,7 +1,7 @@
-"""Named moments in the work of a ledger, and of the service on it, at which a test may step in.
+"""Named points in the work of a ledger and of the service, for fault injection by tests.
 
-Inert: a point costs one comparison with None, and nothing outside Python (no environment variable,
-no file) can arm it. ``tacit.testing.failpoints`` does, for tests that stop a process there.
+Inert by default: a point costs one comparison with None, and only a call from Python can arm it.
+``tacit.testing.failpoints`` does, for tests that stop a process there.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ BEFORE_REPLY = "before-reply"
 AFTER_REPLY = "after-reply"
 
 POINTS = (BEFORE_DRAW, AFTER_DRAW, BEFORE_WRITE, AFTER_WRITE, BEFORE_COMMIT, AFTER_COMMIT)
-"""In a ledger's answer."""
+"""In ``Ledger.answer``, in this order."""
 
 REPLY_POINTS = (BEFORE_REPLY, AFTER_REPLY)
 """In the service, around the bytes of a response."""
@@ -27,13 +27,13 @@ _hook: Callable[[str], None] | None = None
 
 
 def failpoint(name: str) -> None:
-    """Let a test step in here."""
+    """Call the hook, if a test has set one."""
     if _hook is not None:
         _hook(name)
 
 
 def set_hook(hook: Callable[[str], None] | None) -> Callable[[str], None] | None:
-    """Call ``hook`` at every point from now on (none: let everything pass); return the last one."""
+    """Call ``hook`` at every point from now on (None: no hook); return the previous one."""
     global _hook
-    before, _hook = _hook, hook
-    return before
+    previous, _hook = _hook, hook
+    return previous
