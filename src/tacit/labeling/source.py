@@ -166,9 +166,7 @@ class VotedAnswers:
         """Answer questions; votes are counted for those that have no answer yet."""
 
         def counted(rows: Sequence[int]) -> VoteCounts:
-            # Distinct rows in order: as many as there are questions means all of them.
-            some = points if len(rows) == len(questions) else take(points, list(rows))
-            return self._source.count(some)
+            return self._source.count(take(points, list(rows)))
 
         return self._labeler.ask(counted, questions, on_behalf=on_behalf)
 

@@ -191,8 +191,10 @@ class BaseLedger(ABC):
         """Return the stored answers, with what each cost, of those questions that have one."""
         keys = {question: key_hash(_checked_key(question)) for question in questions}
         with self._reading() as store:
-            record = PlanRecord.read(store, plan_id)
             rows = store.keyed(Kind.ANSWER, plan_id, set(keys.values()))
+            if not rows:
+                return {}
+            record = PlanRecord.read(store, plan_id)
             return {q: record.entry(rows[k]).answer for q, k in keys.items() if k in rows}
 
     def answer(

@@ -6,7 +6,6 @@ Questions are public: what does not fit is refused, with its place, before anyth
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -17,11 +16,6 @@ from sklearn.utils import get_tags
 from tacit._inputs import check_same_kind, refuse_plain
 from tacit.datasets.form import Kind, PointForm
 from tacit.errors import InvalidArgument
-
-_DOUBLE = np.dtype(np.float64)
-
-_FEW = 64
-"""Up to how many cells are looked at one by one."""
 
 MADE_UP = 200
 """How many points are made up to try a learner on when no public ones are given."""
@@ -55,7 +49,6 @@ class PointReader:
         self, form: PointForm, width: int | None, names: tuple[str, ...] | None, missing: bool
     ) -> None:
         self.form, self.width, self.names, self.missing = form, width, names, missing
-        self._takes_arrays = form.kind is Kind.NUMBERS and not form.sparse
 
     @classmethod
     def for_records(cls, X: Any, X_public: Any, *, missing: bool) -> PointReader:
@@ -104,13 +97,6 @@ class PointReader:
 
     def questions(self, X: Any) -> Any:
         """Return public points in the form, or say what is wrong with them."""
-        if type(X) is np.ndarray and X.dtype == _DOUBLE and self._takes_arrays:
-            # The common case, for which single questions should not wait.
-            if X.shape[1:] != (self.width,):
-                self._check_width(X, "X")
-            if X.size > _FEW or not math.isfinite(sum(X.ravel().tolist())):
-                _refuse_odd(X, missing=self.missing)
-            return X.copy()
         refuse_plain(X)
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
             raise InvalidArgument(f"`X` must be a table of points, got a {type(X).__name__}.")

@@ -39,7 +39,6 @@ from tacit.oracle import rules
 from tacit.oracle.budget_left import BudgetLeft
 from tacit.oracle.estimate import estimate_error, mean_error
 from tacit.oracle.points import PointReader, takes_missing
-from tacit.oracle.single_labels import SingleLabels
 from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
 from tacit.privacy.answer import Answer
@@ -395,7 +394,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         self._answering: Answering | None = source.open(ledger, noise=noise, key=terms.key)
         self.classes_: NDArray[Any] = source.classes
-        self._single_labels = SingleLabels(self.classes_)
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
@@ -476,15 +474,10 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
-        if len(answers) == 1:
-            return self._single_labels.take(answers[0].label)
-        ids = list(map(id, answers))  # answers alike are often one object
-        label_of = {one: a.label for one, a in dict(zip(ids, answers, strict=True)).items()}
-        labels = [label_of[one] or 0 for one in ids]
-        refused = np.zeros(len(ids), dtype=bool)
-        if None in label_of.values():
-            refused[:] = [label_of[one] is None for one in ids]
-        return np.ma.MaskedArray(self.classes_.take(labels), mask=refused, keep_mask=False)
+        labels = [answer.label for answer in answers]
+        refused = np.array([label is None for label in labels], dtype=bool)
+        values = self.classes_.take([label or 0 for label in labels])
+        return np.ma.MaskedArray(values, mask=refused)
 
     # ---- what is public -------------------------------------------------------------------------
 
