@@ -181,8 +181,8 @@ def test_a_damaged_index_is_found(path: Path) -> None:
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("PRAGMA writable_schema = ON")
     other.execute(
-        "UPDATE sqlite_schema SET sql = replace(sql, '1, 32', '2, 32') "
-        "WHERE name = 'tacit_ledger_key'"
+        "UPDATE sqlite_schema SET sql = replace(sql, 'owner, seq', 'seq, owner') "
+        "WHERE name = 'tacit_ledger_owner'"
     )
     other.close()
     ledger.close()
@@ -312,7 +312,7 @@ TAMPERING = {
     "remove the beginning": ("DELETE FROM tacit_ledger_row WHERE seq = 0", 0),
     "insert a row": (
         "INSERT INTO tacit_ledger_row "
-        "SELECT 7, format_version, kind, owner, randomblob(length(body)), hash "
+        "SELECT 7, format_version, kind, owner, randomblob(length(body)), hash, x'00' "
         "FROM tacit_ledger_row WHERE seq = 6",
         7,
     ),
@@ -327,6 +327,7 @@ TAMPERING = {
         "'\"epsilon\":1.0', '\"epsilon\":9.0') AS BLOB) WHERE seq = 0",
         0,
     ),
+    "edit an address": ("UPDATE tacit_ledger_row SET address = x'00' WHERE seq = 3", 3),
     "edit a hash": ("UPDATE tacit_ledger_row SET hash = zeroblob(32) WHERE seq = 2", 2),
 }
 
@@ -357,11 +358,10 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("DELETE FROM tacit_ledger_row")
-    other.executemany(
-        "INSERT INTO tacit_ledger_row VALUES (?, ?, ?, ?, ?, ?)",
-        [(r.seq, r.format_version, r.kind, r.owner, r.body, r.hash) for r in forged],
-    )
     other.close()
+    with ledger._writing() as store:
+        store.append(forged)
+    ledger.close()
     fresh = SqliteLedger(path)
     with pytest.raises(LedgerCorrupt, match="Row 3 counts something else"):
         fresh.verify()

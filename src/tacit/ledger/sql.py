@@ -8,6 +8,7 @@ which the primary key admits once; and the unique index admits one answer per qu
 from __future__ import annotations
 
 import os
+import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -17,13 +18,12 @@ import sqlalchemy as sa
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.ledger import messages
 from tacit.ledger.base import BaseLedger
-from tacit.ledger.chain import HASH_SIZE, Kind, Row
+from tacit.ledger.chain import Kind, Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import Database, commit, end_read
 from tacit.ledger.store import CommitUnclear, Store, append_all
 from tacit.privacy.budget import Budget
 
-_KEY_TEXT = f"substr(body, 1, {HASH_SIZE})"  # the same text in index and queries, or it is not used
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 
 ROWS = sa.Table(
@@ -35,26 +35,33 @@ ROWS = sa.Table(
     sa.Column("owner", _NUMBER, nullable=False),
     sa.Column("body", sa.LargeBinary, nullable=False),
     sa.Column("hash", sa.LargeBinary, nullable=False),
-    sa.Index("tacit_ledger_key", "kind", "owner", sa.text(_KEY_TEXT), unique=True),
+    # Kind, owner and key in one column: with several, a planner without statistics may prefer the
+    # other index and read all rows of a plan.
+    sa.Column("address", sa.LargeBinary, nullable=False, unique=True),
     sa.Index("tacit_ledger_owner", "kind", "owner", "seq"),
 )
-_KEY: sa.ColumnElement[bytes] = sa.literal_column(_KEY_TEXT, sa.LargeBinary)
+_COLUMNS = [ROWS.c[name] for name in Row._fields]
 
 _KIND, _OWNER = sa.bindparam("of_kind", type_=sa.Integer), sa.bindparam("of_owner", type_=_NUMBER)
 _OF_OWNER = sa.and_(ROWS.c.kind == _KIND, ROWS.c.owner == _OWNER)
 
 _AMONG = ROWS.c.seq.in_(sa.bindparam("seqs", expanding=True))
 _MAX = sa.select(sa.func.max(ROWS.c.seq)).scalar_subquery()
-_AT = sa.select(ROWS).where(_AMONG)
-_NEWEST = sa.select(ROWS).where(sa.or_(ROWS.c.seq >= _MAX - 1, _AMONG)).order_by(ROWS.c.seq.desc())
-_PAGE = sa.select(ROWS).where(ROWS.c.seq > sa.bindparam("after")).order_by(ROWS.c.seq).limit(1000)
-_OWNED = sa.select(ROWS).where(_OF_OWNER)
-_KEYED = _OWNED.where(_KEY.in_(sa.bindparam("keys", expanding=True)))
+_SELECT = sa.select(*_COLUMNS)
+_AT = _SELECT.where(_AMONG)
+_NEWEST = _SELECT.where(sa.or_(ROWS.c.seq >= _MAX - 1, _AMONG)).order_by(ROWS.c.seq.desc())
+_PAGE = (
+    _SELECT.add_columns(ROWS.c.address)
+    .where(ROWS.c.seq > sa.bindparam("after"))
+    .order_by(ROWS.c.seq)
+    .limit(1000)
+)
+_OWNED = _SELECT.where(_OF_OWNER)
+_KEYED = _SELECT.where(ROWS.c.address.in_(sa.bindparam("addresses", expanding=True)))
 # The largest (kind, owner, seq) up to the wanted kind and owner. With equalities instead, a planner
 # may walk the primary key backwards until a row matches.
 _LAST = (
-    sa.select(ROWS)
-    .where(sa.tuple_(ROWS.c.kind, ROWS.c.owner) <= sa.tuple_(_KIND, _OWNER))
+    _SELECT.where(sa.tuple_(ROWS.c.kind, ROWS.c.owner) <= sa.tuple_(_KIND, _OWNER))
     .order_by(ROWS.c.kind.desc(), ROWS.c.owner.desc(), ROWS.c.seq.desc())
     .limit(1)
 )
@@ -88,24 +95,35 @@ class SqlStore:
 
     def rows(self) -> Iterator[Row]:
         after = _BEFORE_ALL
-        while page := self._read(_PAGE, after=after):
-            yield from page
+        while page := self._execute(_PAGE, {"after": after}).all():
+            for columns in page:
+                row = Row._make(columns[:-1])
+                yield row  # whoever verifies the chain has checked the row before going on
+                if columns.address != _address(row.kind, row.owner, row.key):
+                    raise LedgerCorrupt(f"Row {row.seq} is not found by its key.", row=row.seq)
             after = page[-1].seq
 
     def owned(self, kind: Kind, owner: int) -> list[Row]:
         return sorted(self._read(_OWNED, of_kind=int(kind), of_owner=owner))
 
     def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
-        wanted, of = list(keys), {"of_kind": int(kind), "of_owner": owner}
+        wanted = [_address(kind, owner, key) for key in keys]
         pages = (wanted[n : n + _KEYS_PER_QUERY] for n in range(0, len(wanted), _KEYS_PER_QUERY))
-        return {row.key: row for page in pages for row in self._read(_KEYED, **of, keys=page)}
+        rows = [row for page in pages for row in self._read(_KEYED, addresses=page)]
+        return {row.key: row for row in rows if (row.kind, row.owner) == (kind, owner)}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
         rows = self._read(_LAST, of_kind=int(kind), of_owner=owner)
         return next((row for row in rows if (row.kind, row.owner) == (kind, owner)), None)
 
     def append(self, rows: Sequence[Row]) -> None:
-        self._execute(_INSERT, [row._asdict() for row in rows])
+        addresses = (_address(row.kind, row.owner, row.key) for row in rows)
+        columns = zip(rows, addresses, strict=True)
+        self._execute(_INSERT, [{**row._asdict(), "address": at} for row, at in columns])
+
+
+def _address(kind: int, owner: int, key: bytes) -> bytes:
+    return struct.pack(">HQ", kind, owner) + key
 
 
 class SqlLedger(BaseLedger):
