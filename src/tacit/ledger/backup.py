@@ -8,7 +8,6 @@ and records that in a row of its own.
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -30,28 +29,33 @@ _MARK = "tacit_ledger_backup"
 
 @dataclass(frozen=True, slots=True)
 class Backup:
-    """What the first line of a backup says."""
+    """A verified backup, in memory."""
 
-    path: Path
     ledger_id: str
-    head: Head
+    creation: Creation
+    rows: list[Row]
 
-    def rows(self) -> Iterator[Row]:
-        """Return the rows, read from the file as they are needed."""
-        try:
-            with open(self.path, encoding="ascii", errors="replace") as file:
-                next(file)
-                for number, line in enumerate(file):
-                    yield _decoded(line, number)
-        except OSError as error:
-            raise _unreadable(self.path, error) from error
+    @property
+    def head(self) -> Head:
+        """The newest row."""
+        return Head.of(self.rows[-1])
+
+    def lost_rows(self, known: Head | None) -> int | None:
+        """Return how many rows up to the newest ``known`` head are missing, None if not known."""
+        if known is None or known.seq < self.head.seq:
+            if known is not None:
+                verify_rows(self.rows, self.creation, known)
+            return None  # an older head does not tell what came after the backup
+        if known.seq == self.head.seq:
+            verify_rows(self.rows, self.creation, known)
+        return known.seq - self.head.seq
 
 
 def write_backup(ledger: BaseLedger, path: str | os.PathLike[str]) -> Head:
     """Write the ledger as it is at one moment to a new file, and return its head.
 
     The chain is verified on the way. The file appears when it is complete, readable by its owner
-    only; one that is there already is left alone.
+    only; an existing file is left alone.
 
     Examples
     --------
@@ -66,44 +70,44 @@ def write_backup(ledger: BaseLedger, path: str | os.PathLike[str]) -> Head:
     >>> ledger.close()
     >>> folder.cleanup()
     """
-    path = Path(path)
-    with _new_file(path) as file, ledger.snapshot() as (creation, newest, rows):
+    with _new_file(Path(path)) as file, ledger.snapshot() as (creation, head, rows):
         first = {
             _MARK: FORMAT,
             "ledger_id": creation.ledger_id,
-            "head": {"seq": newest.seq, "hash": newest.hash},
+            "head": {"seq": head.seq, "hash": head.hash},
         }
         file.write(json.dumps(first) + "\n")
-        verify_rows(_written(rows, file), creation, newest)
-    return newest
+        verify_rows(_written(rows, file), creation, head)
+    return head
 
 
 def read_backup(path: str | os.PathLike[str]) -> Backup:
-    """Return a backup once all of it has been checked.
+    """Return a backup once all of it has been verified.
 
     Raises
     ------
     InvalidArgument
-        When the file is no backup.
+        When the file is not a backup.
     LedgerCorrupt
         With the number of the first row that does not hold.
     """
-    path = Path(path)
+    name = repr(os.fspath(path))
     try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            first = json.loads(file.readline(10_000))
-        backup = Backup(path, str(first["ledger_id"]), Head(**first["head"]))
-        version = first[_MARK]
+        lines = Path(path).read_text(encoding="ascii", errors="replace").splitlines()
+        first = json.loads(lines[0])
+        version, ledger_id, head = first[_MARK], str(first["ledger_id"]), Head(**first["head"])
     except OSError as error:
-        raise _unreadable(path, error) from error
-    except (ValueError, KeyError, TypeError):
-        raise InvalidArgument(f"{str(path)!r} is not the backup of a ledger.") from None
+        raise InvalidArgument(f"The backup {name} cannot be read: {error.strerror}.") from error
+    except (ValueError, KeyError, TypeError, IndexError):
+        raise InvalidArgument(f"{name} is not the backup of a ledger.") from None
     if version != FORMAT:
         raise InvalidArgument(
-            f"{str(path)!r} is a backup of format {version!r}; this version reads {FORMAT}."
+            f"{name} is a backup of format {version!r}; this version reads {FORMAT}."
         )
-    last = verify_rows(backup.rows(), _creation(backup), backup.head)
-    if last.seq != backup.head.seq:
+    rows = [_decoded(line, number) for number, line in enumerate(lines[1:])]
+    backup = Backup(ledger_id, _creation(rows, ledger_id), rows)
+    last = verify_rows(rows, backup.creation, head)
+    if last.seq != head.seq:
         raise LedgerCorrupt(f"Row {last.seq} is beyond the head of the backup.", row=last.seq)
     return backup
 
@@ -122,9 +126,9 @@ def restore(
     path : path
         The backup.
     where : path or URL
-        Where the ledger shall be: an SQLite file or a PostgreSQL database.
+        Of the new ledger: an SQLite file or a PostgreSQL database.
     known : Head, optional
-        The newest head that was kept of the ledger. If the backup ends with it, nothing is lost.
+        The newest exported head of the ledger. If the backup ends with it, nothing is lost.
     accept_lost_spend : bool, default False
         Needed in every other case: what was released after the backup is not counted any more, and
         the lifetime guarantee grows by the whole budget. The ledger says so from then on.
@@ -137,7 +141,7 @@ def restore(
         When the backup does not hold.
     """
     backup = read_backup(path)
-    lost = _lost(backup, known)
+    lost = backup.lost_rows(known)
     if lost != 0 and not accept_lost_spend:
         missing = "an unknown number of rows" if lost is None else f"{lost} rows"
         raise InvalidArgument(
@@ -146,26 +150,17 @@ def restore(
             "with it; or accept the lost spend, which the restored ledger records and which adds "
             "its whole budget to the lifetime guarantee once more."
         )
-    last = next(row for row in backup.rows() if row.seq == backup.head.seq)
+    last = backup.rows[-1]
     record = link(last, Kind.RESTORED, Restoration(lost).encode(last))
-    _fill(where, itertools.chain(backup.rows(), [record]))
+    _write_ledger(where, [*backup.rows, record])
     ledger = open_ledger(where)
     try:
-        return ledger.verify(Head(record.seq, record.hash.hex()))
+        return ledger.verify(Head.of(record))
     finally:
         ledger.close()
 
 
-def _lost(backup: Backup, known: Head | None) -> int | None:
-    if known is None:
-        return None
-    if known.seq <= backup.head.seq:
-        verify_rows(backup.rows(), _creation(backup), known)
-    # An older head than the backup's does not tell what came after the backup.
-    return known.seq - backup.head.seq if known.seq >= backup.head.seq else None
-
-
-def _fill(where: str | os.PathLike[str], rows: Iterator[Row]) -> None:
+def _write_ledger(where: str | os.PathLike[str], rows: list[Row]) -> None:
     scheme, place = split(os.fspath(where))
     if scheme == "memory":
         raise InvalidArgument("`where` must be a path or a URL of a ledger that lasts.")
@@ -179,18 +174,14 @@ def _fill(where: str | os.PathLike[str], rows: Iterator[Row]) -> None:
     restore_file(place, rows)
 
 
-def _creation(backup: Backup) -> Creation:
-    first = next(backup.rows(), None)
+def _creation(rows: list[Row], ledger_id: str) -> Creation:
     try:
-        creation = None if first is None else Creation.decode(first.body)
-    except (ValueError, KeyError, TypeError):
+        creation = Creation.decode(rows[0].body)
+    except (ValueError, KeyError, TypeError, IndexError):
         creation = None
-    if creation is None or creation.ledger_id != backup.ledger_id:
+    if creation is None or creation.ledger_id != ledger_id:
         raise LedgerCorrupt("Row 0 of the backup is missing or another ledger's.", row=0)
     return creation
-
-
-# -- lines ---------------------------------------------------------------------------------------
 
 
 def _written(rows: Iterable[Row], file: IO[str]) -> Iterator[Row]:
@@ -210,19 +201,20 @@ def _decoded(line: str, number: int) -> Row:
         raise LedgerCorrupt(f"Row {number} of the backup cannot be read.", row=number) from None
 
 
-def _unreadable(path: Path, error: OSError) -> InvalidArgument:
-    return InvalidArgument(f"The backup {str(path)!r} cannot be read: {error.strerror}.")
-
-
 @contextmanager
 def _new_file(path: Path) -> Iterator[IO[str]]:
-    """Open a file that appears under its name when the block is left without an error."""
+    """Open a private file that appears under its name when the block ends without an error."""
     taken = InvalidArgument(f"{str(path)!r} exists; choose another name for the backup.")
     if path.exists():
         raise taken
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with open(unfinished, "x", encoding="ascii", opener=_private) as file:
+        with open(
+            unfinished,
+            "x",
+            encoding="ascii",
+            opener=lambda name, flags: os.open(name, flags, 0o600),
+        ) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -237,17 +229,13 @@ def _new_file(path: Path) -> Iterator[IO[str]]:
         unfinished.unlink(missing_ok=True)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
-
-
 def head_to_json(ledger_id: str, head: Head) -> dict[str, Any]:
-    """Return a head as it is kept in a file."""
+    """Return a head as it is exported to a file."""
     return {"tacit_ledger_head": 1, "ledger_id": ledger_id, "seq": head.seq, "hash": head.hash}
 
 
 def head_from_json(text: str) -> tuple[str, Head]:
-    """Return the ledger's name and the head that ``head_to_json`` described."""
+    """Return the ledger's id and the head that ``head_to_json`` described."""
     try:
         fields = json.loads(text)
         if fields["tacit_ledger_head"] != 1 or len(bytes.fromhex(fields["hash"])) != 32:

@@ -36,7 +36,7 @@ from tacit.ledger.chain import (
 )
 from tacit.ledger.composition import Amount, Composition, Totals, compose, fits, remaining
 from tacit.ledger.failpoints import failpoint
-from tacit.ledger.protocol import Head, PlanId, Release
+from tacit.ledger.protocol import Head, Ledger, PlanId, Release
 from tacit.ledger.store import CommitUnclear, PlanRecord, Store, check_follows, check_format
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
@@ -47,13 +47,11 @@ Rows = Mapping[int, Row]
 """Rows by their numbers."""
 
 
-class BaseLedger(ABC):
-    """A ledger kept as chained rows. ``Ledger`` documents the methods in full."""
-
-    allow_insecure: bool
+class BaseLedger(Ledger, ABC):
+    """A ledger kept as chained rows; ``Ledger`` documents its methods."""
 
     def __init__(self, allow_insecure: bool) -> None:
-        self.allow_insecure = bool(allow_insecure)
+        self._allow_insecure = bool(allow_insecure)
         self._created: Creation | None = None
         self._last_seen: Row | None = None  # newest row so far: a rollback of the storage shows
 
@@ -76,13 +74,15 @@ class BaseLedger(ABC):
     # -- the account ---------------------------------------------------------------------------
 
     @property
+    def allow_insecure(self) -> bool:
+        return self._allow_insecure
+
+    @property
     def budget(self) -> Budget:
-        """The lifetime budget, fixed when the ledger was created."""
         return self._creation.budget
 
     @property
     def composition(self) -> Composition:
-        """How the guarantees of plans add up, fixed when the ledger was created."""
         return self._creation.composition
 
     @property
@@ -91,29 +91,24 @@ class BaseLedger(ABC):
         return self._creation.ledger_id
 
     def reserved(self) -> Amount:
-        """Return the composed guarantee of all opened plans."""
         with self._reading() as store:
             return compose(self.budget, self.composition, _totals(PlanRecord.read_all(store)))
 
     def spent(self) -> Amount:
-        """Return the composed guarantee of the plans under which something was released."""
         with self._reading() as store:
             records = PlanRecord.read_all(store)
             used = [record for record in records if store.last(Kind.ANSWER, record.seq)]
             return compose(self.budget, self.composition, _totals(used))
 
     def remaining(self) -> Amount:
-        """Return what a further plan may cost."""
         with self._reading() as store:
             return remaining(self.budget, self.composition, _totals(PlanRecord.read_all(store)))
 
     def lifetime(self) -> Amount:
-        """Return the guarantee for everything ever released: the budget, unless spend was lost."""
         with self._reading() as store:
             return lifetime_amount(self.budget, _lossy_restores(store))
 
     def statement(self) -> str:
-        """Return the state of the account in words."""
         with self._reading() as store:
             records = PlanRecord.read_all(store)
             total = _totals(records)
@@ -129,7 +124,6 @@ class BaseLedger(ABC):
     # -- plans ---------------------------------------------------------------------------------
 
     def open_plan(self, plan: Plan, key: bytes | str) -> PlanId:
-        """Reserve the whole guarantee of a plan, or return the one opened with this key."""
         _validate.instance(Plan, plan=plan)
         hashed = key_hash(_checked_key(key))
         try:
@@ -150,7 +144,6 @@ class BaseLedger(ABC):
         return PlanId(row.seq)
 
     def check_plan(self, plan: Plan) -> None:
-        """Check that a plan would fit in what is left; nothing is reserved or written."""
         _validate.instance(Plan, plan=plan)
         with self._reading() as store:
             self._refuse_unfit(store, plan)
@@ -164,31 +157,26 @@ class BaseLedger(ABC):
             )
 
     def find_plan(self, key: bytes | str) -> PlanId | None:
-        """Return the plan that was opened with this key, None if there is none."""
         hashed = key_hash(_checked_key(key))
         with self._reading() as store:
             row = store.keyed(Kind.PLAN, 0, [hashed]).get(hashed)
             return None if row is None else PlanId(row.seq)
 
     def plan(self, plan_id: PlanId) -> Plan:
-        """Return an opened plan."""
         with self._reading() as store:
             return PlanRecord.read(store, plan_id).plan
 
     def usage(self, plan_id: PlanId) -> dict[Event, int]:
-        """Return how often each event of the plan has happened so far: a reading."""
         with self._reading() as store:
             return dict(PlanRecord.read(store, plan_id).usage(store).used)
 
     def tally(self, plan_id: PlanId) -> Tally:
-        """Return how many questions were answered and refused under the plan so far."""
         with self._reading() as store:
             return PlanRecord.read(store, plan_id).usage(store).tally
 
     # -- answers -------------------------------------------------------------------------------
 
     def recorded(self, plan_id: PlanId, questions: Sequence[bytes]) -> dict[bytes, Answer]:
-        """Return the stored answers, with what each cost, of those questions that have one."""
         keys = {question: key_hash(_checked_key(question)) for question in questions}
         with self._reading() as store:
             rows = store.keyed(Kind.ANSWER, plan_id, set(keys.values()))
@@ -205,7 +193,6 @@ class BaseLedger(ABC):
         *,
         on_behalf: Analyst | None = None,
     ) -> list[Answer]:
-        """Answer questions under a plan; nothing is returned before its record is durable."""
         keys = [key_hash(_checked_key(question)) for question in questions]
         request = AnswerRequest(
             plan_id, keys, release, analyst=on_behalf, allow_insecure=self.allow_insecure
@@ -240,7 +227,6 @@ class BaseLedger(ABC):
     # -- analysts ------------------------------------------------------------------------------
 
     def recorded_for(self, plan_id: PlanId, name: str) -> Account:
-        """Return what one analyst was shown under a plan: a reading."""
         key = Analyst(name).key
         with self._reading() as store:
             record = PlanRecord.read(store, plan_id)
@@ -248,7 +234,6 @@ class BaseLedger(ABC):
             return read_account(store, record, name, row)
 
     def accounts(self, plan_id: PlanId) -> list[Account]:
-        """Return what every analyst was shown under a plan, in the order they first asked."""
         with self._reading() as store:
             record = PlanRecord.read(store, plan_id)
             rows = store.owned(Kind.ANALYST, plan_id)
@@ -257,7 +242,6 @@ class BaseLedger(ABC):
     # -- the chain -----------------------------------------------------------------------------
 
     def head(self) -> Head:
-        """Return the newest row's number and hash."""
         with self._reading() as store:
             return Head.of(self._checked_head(store))
 
@@ -268,7 +252,6 @@ class BaseLedger(ABC):
             return row is not None and Head.of(row) == head
 
     def verify(self, known: Head | None = None) -> Head:
-        """Verify the whole chain and return its head; ``known`` is a head exported earlier."""
         from tacit.ledger.verify import verify_rows
 
         with self._reading() as store:
@@ -281,7 +264,7 @@ class BaseLedger(ABC):
         with self._reading() as store:
             yield self._creation, Head.of(self._checked_head(store)), store.rows()
 
-    def _check_storage(self, store: Store) -> None:  # noqa: B027 - a hook, empty by default
+    def _check_storage(self, store: Store) -> None:
         """Check what is particular to the backend, such as its indexes."""
 
     # -- copies share the account --------------------------------------------------------------

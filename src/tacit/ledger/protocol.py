@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NewType, Protocol, Self, runtime_checkable
+from typing import NewType, Protocol, Self, runtime_checkable
 
 from tacit.ledger.analysts import Account, Analyst
 from tacit.ledger.answers import Tally
+from tacit.ledger.chain import Row
 from tacit.ledger.composition import Amount, Composition
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.plan import Plan
-
-if TYPE_CHECKING:
-    from tacit.ledger.chain import Row
 
 PlanId = NewType("PlanId", int)
 
@@ -89,26 +87,15 @@ class Ledger(Protocol):
     def open_plan(self, plan: Plan, key: bytes | str) -> PlanId:
         """Reserve the whole guarantee of a plan.
 
-        The same key with the same plan gives the same plan back, at no further cost: this is how
-        a run resumes after a crash.
-
-        Raises
-        ------
-        BudgetExceeded
-            When the plan does not fit in what is left; nothing changes.
-        InvalidArgument
-            When the key belongs to a different plan.
+        The same key with the same plan returns the same id at no further cost: this is how a run
+        resumes after a crash. Raises ``BudgetExceeded`` when the plan does not fit in what is left,
+        ``InvalidArgument`` when the key belongs to a different plan.
         """
 
     def check_plan(self, plan: Plan) -> None:
-        """Check that a plan would fit in what is left; nothing is reserved or written.
+        """Raise ``BudgetExceeded`` when a plan would not fit in what is left; write nothing.
 
         For work that comes before a plan is opened: ``open_plan`` decides again.
-
-        Raises
-        ------
-        BudgetExceeded
-            When the plan does not fit in what is left.
         """
 
     def find_plan(self, key: bytes | str) -> PlanId | None:
@@ -136,15 +123,14 @@ class Ledger(Protocol):
         release : Release
             Draws the answers of the questions that have none.
         on_behalf : Analyst, optional
-            Who will be shown the answers. That is recorded in the same transaction; an answer drawn
-            for somebody else counts too, with what it cost when it was drawn, the first time this
-            analyst is shown it.
+            Who will be shown the answers; recorded in the same transaction. An answer drawn for
+            somebody else counts too, with what it cost, the first time this analyst is shown it.
 
         Returns
         -------
         list of Answer
-            Answers of the first questions asked: of all of them unless the run stopped on the
-            way. What an answer cost is on it the first time only.
+            In the order asked; shorter when the run stopped on the way. What an answer cost is on
+            it the first time only.
 
         Raises
         ------
@@ -168,8 +154,8 @@ class Ledger(Protocol):
     def usage(self, plan_id: PlanId) -> dict[Event, int]:
         """Return how often each event of the plan has happened so far.
 
-        An odometer reading, not a guarantee: how far a run gets depends on what was released.
-        The guarantee that holds beforehand is the plan's.
+        A reading, not a guarantee: how far a run gets depends on what was released. The guarantee
+        that holds beforehand is the plan's.
         """
 
     def tally(self, plan_id: PlanId) -> Tally:
@@ -178,7 +164,7 @@ class Ledger(Protocol):
     def spent(self) -> Amount:
         """Return the composed guarantee of the plans under which something was released.
 
-        Also a reading: the guarantee is ``reserved()``, and over the lifetime ``budget``.
+        A reading, too: the guarantee is ``reserved()``, and over the lifetime ``budget``.
         """
 
     def reserved(self) -> Amount:
@@ -188,10 +174,9 @@ class Ledger(Protocol):
         """Return what a further plan may cost."""
 
     def lifetime(self) -> Amount:
-        """Return what holds for everything ever released.
+        """Return the guarantee for everything ever released.
 
-        That is the budget, unless the ledger was restored from a backup without knowing all that
-        had been spent: then it is the budget once more for each time.
+        The budget; once more for each restore from a backup that may have lost spend.
         """
 
     def statement(self) -> str:
@@ -201,17 +186,10 @@ class Ledger(Protocol):
         """Return the newest row's number and hash."""
 
     def verify(self, known: Head | None = None) -> Head:
-        """Walk the whole chain and return its head.
+        """Verify the whole chain and return its head.
 
-        Parameters
-        ----------
-        known : Head, optional
-            A head kept elsewhere: the ledger must still contain it.
-
-        Raises
-        ------
-        LedgerCorrupt
-            With the number of the first row that does not hold.
+        ``known`` is a head exported earlier, which the ledger must still contain. Raises
+        ``LedgerCorrupt`` with the number of the first row that does not hold.
         """
 
     def close(self) -> None:
