@@ -263,13 +263,15 @@ def test_what_was_not_committed_is_not_counted(path: Path, point: str) -> None:
     ledger.verify()
 
 
-def test_a_stored_answer_that_was_edited_is_not_given(path: Path) -> None:
+@pytest.mark.parametrize(
+    "body", ["CAST(substr(body, 1, 77) || x'09' AS BLOB)", "zeroblob(length(body))"]
+)
+def test_a_stored_answer_that_was_edited_is_neither_given_nor_drawn_again(
+    path: Path, body: str
+) -> None:
     ledger = filled(path)
     other = sqlite3.connect(path, isolation_level=None)
-    other.execute(
-        "UPDATE tacit_ledger_row SET body = CAST(substr(body, 1, 77) || x'09' AS BLOB) "
-        "WHERE seq = 4"
-    )
+    other.execute(f"UPDATE tacit_ledger_row SET body = {body} WHERE seq = 4")
     other.close()
     release = CountingRelease()
     with pytest.raises(LedgerCorrupt, match="Row 4"):
