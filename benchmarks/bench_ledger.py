@@ -21,8 +21,8 @@ from pathlib import Path
 
 from _record import write
 
+from tacit.ledger import Ledger, MemoryLedger, SqliteLedger, open_ledger
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, SqliteLedger, open_ledger
 from tacit.testing.ledger_contract import CountingRelease, plan_of
 from tacit.testing.postgres import PostgresServer, programs
 

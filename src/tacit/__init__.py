@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from tacit.datasets.records import PublicPool as PublicPool
     from tacit.datasets.representation import PoolRepresentation as PoolRepresentation
     from tacit.datasets.steps import StepFeatures as StepFeatures
+    from tacit.ledger.open import open_ledger as open_ledger
     from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
     from tacit.mechanisms.confident import ConfidentVote as ConfidentVote
     from tacit.mechanisms.counts import VoteCounts as VoteCounts
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tacit.privacy.answer import Output as Output
     from tacit.privacy.budget import Budget as Budget
     from tacit.privacy.budget import Neighbouring as Neighbouring
-    from tacit.privacy.ledger.open import open_ledger as open_ledger
     from tacit.privacy.noise import SecureNoise as SecureNoise
     from tacit.students.noise_aware import NoiseAwareStudent as NoiseAwareStudent
     from tacit.tables.read import read_table as read_table
@@ -69,7 +69,7 @@ _HOMES = {
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_oracle": "tacit.persistence.oracle",
     "load_student": "tacit.persistence.student",
-    "open_ledger": "tacit.privacy.ledger.open",
+    "open_ledger": "tacit.ledger.open",
     "permute_and_flip": "tacit.mechanisms.exponential",
     "read_table": "tacit.tables.read",
     "save_oracle": "tacit.persistence.oracle",

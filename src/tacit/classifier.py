@@ -28,6 +28,8 @@ from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger.protocol import DetachedLedger
 from tacit.pipeline import (
     Released,
     ReleasedCorrections,
@@ -37,8 +39,6 @@ from tacit.pipeline import (
     votes_released,
 )
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
 from tacit.report.public_check import check_predictions
@@ -485,7 +485,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.ledger is None:
             # Rounds whose noise is chosen on the way are plans of their own, and add up best so.
             return MemoryLedger(budget, composition="basic" if self.noise_rule is None else "zcdp")
-        if isinstance(self.ledger, LeftBehind):
+        if isinstance(self.ledger, DetachedLedger):
             raise LedgerError(
                 "This estimator was pickled, and its ledger stayed behind. Give it one before "
                 "fitting again: set_params(ledger=...)."
@@ -576,7 +576,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("_asking", "_run", "_released"):
             state.pop(name, None)
         if "student_" in state and state["ledger"] is not None:
-            state["ledger"] = LeftBehind()
+            state["ledger"] = DetachedLedger()
         return state
 
 

@@ -26,13 +26,13 @@ from tacit.errors import LedgerError
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
 from tacit.labeling.means import PlannedMeans
 from tacit.labeling.service import NoiseRule, check_rule, even_plan
+from tacit.ledger import Ledger
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource
 from tacit.report import PrivacyStatement
 from tacit.shards import ShardFolder

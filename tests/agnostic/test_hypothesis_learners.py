@@ -27,6 +27,7 @@ from tacit.agnostic.learner import HypothesisLearner
 from tacit.agnostic.sizes import boosted_labels
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, PrivateValueError
 from tacit.hypotheses import IntegerThresholds, PublicCover, Rectangles, Stumps, Thresholds
+from tacit.ledger import MemoryLedger, open_ledger
 from tacit.mechanisms import select_hypothesis
 from tacit.mechanisms.active_learning import ActiveLearning
 from tacit.mechanisms.learning import (
@@ -39,7 +40,6 @@ from tacit.mechanisms.sanitize import HierarchicalCounts, SmallDomain
 from tacit.mechanisms.sanitized_learning import SanitizedLearning
 from tacit.privacy.audit import audit
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger, open_ledger
 from tacit.testing import SeededNoise
 
 SIZE = 2**30

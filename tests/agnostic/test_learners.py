@@ -32,11 +32,11 @@ from tacit.errors import (
     PrivateValueError,
 )
 from tacit.hypotheses import Thresholds
+from tacit.ledger import MemoryLedger, SqliteLedger, open_ledger
 from tacit.oracle import OracleTerms, PrivateOracle
 from tacit.privacy import prediction as prices
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import RelabelledRun
-from tacit.privacy.ledger import MemoryLedger, SqliteLedger, open_ledger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise
 

@@ -12,10 +12,10 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerUnavailable
 from tacit.labeling.service import filter_for
+from tacit.ledger import MemoryLedger
+from tacit.ledger.composition import Composition
 from tacit.mechanisms import ConfidentVote
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.ledger.composition import Composition
 from tacit.students.active import ExactCAL, Margin
 from tacit.students.active.named import STRATEGIES
 

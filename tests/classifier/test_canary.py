@@ -9,6 +9,7 @@ import pickle
 import pickletools
 import struct
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 
 from tacit import Budget
-from tacit.privacy.ledger import SqliteLedger
+from tacit.ledger import SqliteLedger
 
 NUMBER = 7919.123456789
 WORD = "canarybird"
@@ -120,9 +121,9 @@ def public_artefacts(clf: Any) -> dict[str, bytes | str]:
 
 
 def everything(value: Any, seen: set[int] | None = None) -> str:
-    """Return the text of all that can be reached from a value, arrays in full."""
+    """Return the text of all that can be reached from a value, arrays in full; not modules."""
     seen = set() if seen is None else seen
-    if id(value) in seen or isinstance(value, type):
+    if id(value) in seen or isinstance(value, type | ModuleType):
         return ""
     seen.add(id(value))
     if isinstance(value, np.ndarray) and value.dtype != object:

@@ -22,7 +22,7 @@ from tests.classifier.label_classes import classes_in
 
 from tacit import Budget, PATEClassifier, PublicPool
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
-from tacit.privacy.ledger import MemoryLedger, SqliteLedger
+from tacit.ledger import MemoryLedger, SqliteLedger
 
 ALMOST_EXACT: dict[str, Any] = {"epsilon": 1e5, "random_state": 0}
 """Noise is zero almost surely, so that fits repeat, as the checks expect."""

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeClassifier
 import tacit.pipeline
 from tacit import Budget
 from tacit.errors import BudgetExceeded, InvalidArgument
-from tacit.privacy.ledger import Amount, MemoryLedger
+from tacit.ledger import Amount, MemoryLedger
 
 
 class FailsLate(LogisticRegression):

@@ -76,7 +76,7 @@ def test_a_mechanism_over_budget_is_refused_before_training(make, task, untraine
 
 
 def test_a_full_ledger_refuses_before_training(make, task, untrained):
-    from tacit.privacy.ledger import MemoryLedger
+    from tacit.ledger import MemoryLedger
 
     with pytest.raises(BudgetExceeded):
         make(ledger=MemoryLedger(Budget(1.0, 1e-5))).fit(task.X, task.y, X_public=task.pool)

@@ -28,9 +28,9 @@ import tacit.correcting.logistic
 from tacit import Budget, PATEClassifier, PublicPool, load_student, save_student
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
 from tacit.labeling.elsewhere import VotesElsewhere
+from tacit.ledger import MemoryLedger, SqliteLedger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import ReleasedCorrections
-from tacit.privacy.ledger import MemoryLedger, SqliteLedger
 from tacit.privacy.noise import NoiseSource
 from tacit.report import RunReport
 from tacit.testing import SeededNoise

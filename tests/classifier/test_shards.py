@@ -14,8 +14,8 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit import PATEClassifier
 from tacit._inputs import identifiers
 from tacit.errors import InvalidArgument
+from tacit.ledger import MemoryLedger
 from tacit.privacy.budget import Neighbouring
-from tacit.privacy.ledger import MemoryLedger
 from tacit.shards import ShardFolder, write_shards
 from tacit.teachers import hash_split
 from tacit.teachers.on_shards import count_on_shards

@@ -10,9 +10,9 @@ import pytest
 from tacit import Budget, PATEClassifier
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.labeling import VotesElsewhere, question_keys
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Neighbouring
-from tacit.privacy.ledger import MemoryLedger
 
 TEACHERS = 1000
 

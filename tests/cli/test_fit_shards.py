@@ -90,7 +90,7 @@ def test_what_does_not_go_with_shards_is_refused(
 def test_an_interrupted_run_on_shards_trains_only_what_is_left(
     sharded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.privacy.ledger import SqliteLedger
+    from tacit.ledger import SqliteLedger
 
     with monkeypatch.context() as stopped:
 

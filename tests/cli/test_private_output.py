@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tacit.cli import endings, running
-from tacit.privacy.ledger import SqliteLedger
+from tacit.ledger import SqliteLedger
 
 pytestmark = pytest.mark.needs("pandas")
 

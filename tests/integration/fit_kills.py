@@ -23,9 +23,9 @@ from tacit.cli import fit, label, running  # noqa: F401  (loaded before the firs
 from tacit.cli.main import cli
 from tacit.data import PointReader
 from tacit.labeling import question_keys
+from tacit.ledger import open_ledger
+from tacit.ledger.protocol import PlanId
 from tacit.persistence import load_student
-from tacit.privacy.ledger import open_ledger
-from tacit.privacy.ledger.protocol import PlanId
 from tacit.project import RunFolder
 from tacit.tables import Reading, read_pool
 

@@ -53,9 +53,9 @@ from small_disk import NOT_ALLOWED, small_disk
 from tacit import PrivateOracle, load_oracle, save_oracle
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import question_key
+from tacit.ledger import Ledger, Tally
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.ledger import Ledger, Tally
 from tacit.privacy.noise import SecureNoise
 from tacit.service import logs
 from tacit.service.access import Access

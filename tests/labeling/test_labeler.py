@@ -20,11 +20,11 @@ from tacit.errors import (
     NoiseError,
 )
 from tacit.labeling import Labeler, question_key, question_keys
+from tacit.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.mechanisms import ConfidentVote, GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.testing import SeededNoise, failpoints
 
@@ -268,7 +268,6 @@ def test_a_sparse_run_stops_at_the_allowance_of_the_analyst() -> None:
 
 
 def test_a_single_question_answered_elsewhere_gets_its_recorded_answer() -> None:
-    """A new labeler asks without looking first: votes are counted in vain, nothing is drawn."""
     ledger = MemoryLedger(BUDGET)
     first = make(GaussianVote(sigma=2000.0, answers=5, output="share"), ledger)
     given = first.ask(votes(CLEAR), [b"q"])
@@ -277,12 +276,3 @@ def test_a_single_question_answered_elsewhere_gets_its_recorded_answer() -> None
         repeated = again.ask(votes(CLEAR), [b"q"])
         assert repeated[0].values == given[0].values and repeated[0].cost == ()
     assert used(again) == 1
-
-
-def test_what_a_labeler_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.labeling.labeler._REMEMBERED", 4)
-    labeler = make(GaussianVote(sigma=20.0, answers=50))
-    for name in names(10):
-        labeler.ask(votes(CLEAR), [name])
-        assert len(labeler._given) <= 5
-    assert [a.cost for a in labeler.ask(votes(CLEAR), [b"q0"])] == [()]

@@ -20,9 +20,9 @@ from tacit.errors import (
     NoiseError,
 )
 from tacit.labeling.means import PlannedMeans, release_mean
+from tacit.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from tacit.mechanisms import ClippedMean
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.price import price
 from tacit.testing import SeededNoise

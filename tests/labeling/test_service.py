@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from tacit.labeling import FilteredService
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import SecureNoise
 
 

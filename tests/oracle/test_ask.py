@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from tacit import Budget, PrivateOracle, VoteCounts, open_ledger
 from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
 from tacit.labeling.source import VotingSource
+from tacit.ledger import Analyst, MemoryLedger
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,
@@ -21,9 +22,7 @@ from tacit.mechanisms import (
     SparseVote,
 )
 from tacit.oracle import OracleTerms
-from tacit.oracle.single_labels import SingleLabels
 from tacit.privacy.budget import Neighbouring
-from tacit.privacy.ledger import Analyst, MemoryLedger
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])
 KINDS = {
@@ -52,20 +51,6 @@ def test_single_questions_and_batches_give_the_same_answers(fitted: Any) -> None
     oracle = fitted()
     one_by_one = [oracle.ask(point[np.newaxis]).tolist()[0] for point in CLEAR]
     assert one_by_one == oracle.ask(CLEAR).tolist() == ["yes", "no", "yes"]
-
-
-@pytest.mark.parametrize("label", [0, 1, None])
-def test_a_single_label_is_an_ordinary_masked_array_of_its_own(label: int | None) -> None:
-    classes = np.array(["no", "yes"])
-    single = SingleLabels(classes)
-    ordinary = np.ma.MaskedArray(classes[[label or 0]], mask=[label is None])
-    first, second, *others = (single.take(label) for _ in range(70))
-    for name in ("shape", "dtype", "hardmask", "fill_value", "baseclass"):
-        assert getattr(first, name) == getattr(ordinary, name), name
-    first[0] = np.ma.masked
-    second[0] = "yes"
-    second.mask = False
-    assert {repr(one) for one in others} == {repr(ordinary)}
 
 
 def test_an_unclear_question_is_refused_and_a_refusal_is_masked(fitted: Any) -> None:

@@ -14,9 +14,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Budget
 from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms.clipped_mean import clip_to_grid
 from tacit.oracle.estimate import ESTIMATE, mean_error
-from tacit.privacy.ledger import MemoryLedger
 from tacit.teachers.holdout import RATE_WITHOUT_RECORDS, train_and_test
 from tacit.teachers.partition import equal_split
 from tacit.theory.cutoff import hard_questions, largest_cutoff

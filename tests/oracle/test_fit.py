@@ -19,9 +19,9 @@ from sklearn.pipeline import make_pipeline
 
 from tacit import Budget, PrivateOracle
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError, PrivateValueError
+from tacit.ledger import MemoryLedger, SqliteLedger
+from tacit.ledger.backup import restore, write_backup
 from tacit.mechanisms import GaussianVote, SparseVote
-from tacit.privacy.ledger import MemoryLedger, SqliteLedger
-from tacit.privacy.ledger.backup import restore, write_backup
 
 CLEAR = [[3.0, 2.0], [-2.0, -3.0]]
 

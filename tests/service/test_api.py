@@ -306,7 +306,7 @@ def test_a_mistake_of_ours_is_500_without_a_trace(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("counts were 3 and canary at [3.0, 2.0]")
 
-    monkeypatch.setattr(running.service.desk, "ask", fail)
+    monkeypatch.setattr(running.service.queue, "ask", fail)
     with caplog.at_level(logging.INFO, logger="tacit.service"):
         response = running.ask(CLEAR)
     assert is_problem(response, problems.BROKEN)

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from tacit.labeling import Labeler, PlannedService
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.testing.adaptive_loop import N_TEACHERS, Loop, PricedOnce, audit_loop
 
 # With a large delta the price is reached by events that are common, not in the tails.

@@ -13,9 +13,9 @@ from sklearn.linear_model import LogisticRegression
 from tacit.classifier import PATEClassifier
 from tacit.errors import InvalidArgument
 from tacit.labeling import Labeler
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import VoteCounts
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.price import price
 from tacit.theory.candidates import source

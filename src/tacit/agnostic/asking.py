@@ -19,13 +19,13 @@ from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
 from tacit.labeling import question_keys
 from tacit.labeling.source import Answering
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger.analysts import Analyst
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.prediction import PredictionMechanism
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.privacy.ledger.analysts import Analyst
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise, Uncopyable
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import price

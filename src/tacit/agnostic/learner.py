@@ -18,12 +18,12 @@ from tacit.data.containers import as_container, cells_of
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
+from tacit.ledger import MemoryLedger, open_ledger
+from tacit.ledger.protocol import DetachedLedger
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Neighbouring
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import MemoryLedger, open_ledger
-from tacit.privacy.ledger.left_behind import LeftBehind
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.report.statement import PrivacyStatement
 
@@ -114,7 +114,7 @@ class HypothesisLearner(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Public results only: the ledger stays behind once there are any."""
         state: dict[str, Any] = dict(super().__getstate__())
         if "hypothesis_" in state and state["ledger"] is not None:
-            state["ledger"] = LeftBehind()
+            state["ledger"] = DetachedLedger()
         return state
 
 

@@ -17,6 +17,8 @@ from tacit.agnostic.records import BinaryRecords
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
+from tacit.ledger import Ledger
+from tacit.ledger.analysts import Analyst
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.relabelled import RelabelledVote, RelabelledVoteRun
 from tacit.mechanisms.sparse_vector import SparseVote
@@ -24,8 +26,6 @@ from tacit.privacy import amplification as prices
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 

@@ -14,11 +14,11 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, as_points
 from tacit.labeling.source import Answering, VotingSource
+from tacit.ledger import Ledger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.exponential import ExponentialVote
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
 

@@ -20,14 +20,14 @@ from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import FloatArray, as_points
+from tacit.ledger import Ledger
+from tacit.ledger.analysts import Analyst
 from tacit.mechanisms.base import label_answer, label_answers
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.relabelled import RelabelledVote, RelabelledVoteRun
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event, ExponentialSelection
-from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.analysts import Analyst
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 

@@ -20,7 +20,7 @@ def left(amount: Any) -> tuple[str, str]:
 
     Examples
     --------
-    >>> from tacit.privacy.ledger.composition import Amount
+    >>> from tacit.ledger.composition import Amount
     >>> promised(Amount(0.999991, 1e-6)), left(Amount(1.000009, 9e-6))
     (('1', '1e-06'), ('1', '9e-06'))
     """

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from numpy.typing import ArrayLike
 
 from tacit.errors import LedgerError
+from tacit.ledger.messages import INSECURE_REFUSED
+from tacit.ledger.protocol import Ledger
 from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
-from tacit.privacy.ledger.protocol import Ledger
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 
@@ -33,7 +33,7 @@ class PlannedMeans(Uncopyable):
     --------
     >>> import numpy as np
     >>> from tacit.privacy.budget import Budget
-    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.ledger import MemoryLedger
     >>> from tacit.privacy.noise import SecureNoise
     >>> mean = ClippedMean.for_budget(Budget(0.5, 1e-6), radius=1, dimension=1, n_teachers=5000)
     >>> means = PlannedMeans(

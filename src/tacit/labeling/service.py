@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from tacit import _validate
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.labeling.labeler import Labeler
+from tacit.ledger.composition import FAILURE_SHARE, Composition
+from tacit.ledger.protocol import Ledger
 from tacit.mechanisms.base import PaidPerAnswer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.noisy_argmax import GaussianVote, gaussian_moves
@@ -25,8 +27,6 @@ from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event
 from tacit.privacy.filter import PrivacyFilter
-from tacit.privacy.ledger.composition import FAILURE_SHARE, Composition
-from tacit.privacy.ledger.protocol import Ledger
 from tacit.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, Uncopyable
 from tacit.privacy.plan import Plan
 

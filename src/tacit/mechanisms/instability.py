@@ -57,19 +57,8 @@ def vote_distance(counts: VoteCounts) -> IntArray:
 
 
 def plain_votes(counts: VoteCounts) -> list[tuple[int, int]]:
-    """Return plurality and distance of every question as plain numbers. Private.
-
-    What ``plurality`` and ``vote_distance`` say. A single question is worked out in plain numbers:
-    each step over an array would take longer than all of it.
-    """
-    if counts.n_questions > 1:
-        return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
-    return list(map(_plain_vote, counts.private_rows()))
-
-
-def _plain_vote(votes: list[int]) -> tuple[int, int]:
-    second, first = sorted(votes)[-2:]
-    return votes.index(first), max(0, (first - second - 1) >> 1)
+    """Return ``plurality`` and ``vote_distance`` of every question as plain numbers. Private."""
+    return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
 
 
 def laplace_tail(scale: float, threshold: int) -> float:

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from tacit.errors import LedgerError
 from tacit.labeling.means import release_mean
+from tacit.ledger import Ledger
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.oracle.terms import ErrorEstimate, OracleTerms
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
 

@@ -32,19 +32,18 @@ from tacit.datasets.records import n_rows
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
+from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
+from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.oracle import rules
 from tacit.oracle.budget_left import BudgetLeft
 from tacit.oracle.estimate import estimate_error, mean_error
-from tacit.oracle.single_labels import SingleLabels
 from tacit.oracle.terms import OracleTerms
 from tacit.pipeline import PrivateRecords, split
 from tacit.privacy.answer import Answer
 from tacit.privacy.budget import Budget, Neighbouring
-from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
-from tacit.privacy.ledger.words import INSECURE_REFUSED
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.privacy.plan import Plan
 from tacit.privacy.price import price
@@ -401,7 +400,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
     ) -> Self:
         self._answering: Answering | None = source.open(ledger, noise=noise, key=terms.key)
         self.classes_: NDArray[Any] = source.classes
-        self._single_labels = SingleLabels(self.classes_)
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
@@ -482,15 +480,10 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     def labels(self, answers: list[Answer]) -> np.ma.MaskedArray[Any, Any]:
         """Return answers as labels of ``classes_``, masked where they are refusals."""
-        if len(answers) == 1:
-            return self._single_labels.take(answers[0].label)
-        ids = list(map(id, answers))  # answers alike are often one object
-        label_of = {one: a.label for one, a in dict(zip(ids, answers, strict=True)).items()}
-        labels = [label_of[one] or 0 for one in ids]
-        refused = np.zeros(len(ids), dtype=bool)
-        if None in label_of.values():
-            refused[:] = [label_of[one] is None for one in ids]
-        return np.ma.MaskedArray(self.classes_.take(labels), mask=refused, keep_mask=False)
+        labels = [answer.label for answer in answers]
+        refused = np.array([label is None for label in labels], dtype=bool)
+        values = self.classes_.take([label or 0 for label in labels])
+        return np.ma.MaskedArray(values, mask=refused)
 
     # ---- what is public -------------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ from tacit.errors import (
     SavedFormatError,
 )
 from tacit.labeling.source import VotingSource
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.oracle.estimate import ESTIMATE, estimate_plan
 from tacit.oracle.private_oracle import PrivateOracle
 from tacit.oracle.terms import OracleTerms
@@ -32,7 +33,6 @@ from tacit.persistence.ensemble import load_ensemble, save_ensemble
 from tacit.persistence.files import new_directory
 from tacit.privacy.answer import Answer
 from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.teachers.vote import TeacherEnsemble
 
 FORMAT_VERSION = 1

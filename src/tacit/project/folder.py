@@ -16,9 +16,9 @@ from typing import Any
 from tacit._files import replace_file
 from tacit._private_files import DIRECTORY_MODE, PrivateDirectory
 from tacit.errors import InvalidArgument, PersistenceError
+from tacit.ledger import Ledger, open_ledger
+from tacit.ledger.composition import Amount
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, open_ledger
-from tacit.privacy.ledger.composition import Amount
 from tacit.project.runs import RunFolder, run_name
 
 SETTINGS = "tacit.toml"

@@ -21,7 +21,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from tacit import _validate
 from tacit.errors import InvalidArgument, LedgerUnavailable
-from tacit.privacy.ledger import Analyst
+from tacit.ledger import Analyst
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.service.keys import NewKey, make_key, matches, split_key
 
@@ -409,10 +409,10 @@ def _until(now: int, days: float | None) -> int | None:
 def _engine(where: str | os.PathLike[str]) -> sa.Engine:
     text = os.fspath(where)
     if "://" in text and not text.startswith("sqlite"):
-        from tacit.privacy.ledger.postgres_connection import LIVELY
+        from tacit.ledger.postgres import KEEPALIVE
 
         url = sa.make_url(_with_driver(text))
-        lively = {name: value for name, value in LIVELY.items() if name not in url.query}
+        lively = {name: value for name, value in KEEPALIVE.items() if name not in url.query}
         return sa.create_engine(url, pool_pre_ping=True, connect_args=lively)
     path = Path(text.removeprefix("sqlite:///"))
     _create_private(path)

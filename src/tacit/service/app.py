@@ -12,7 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from tacit import __version__
 from tacit.errors import LedgerError, TacitError
@@ -57,34 +57,6 @@ class _Route:
     problems: tuple[Kind, ...]
     keyed: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
-
-
-class _Shortcut:
-    """Takes questions past the framework, and everything else to it.
-
-    The handler of questions takes the request, returns the response and needs nothing else, but
-    finding that out would take the framework longer for each than the answer does. The route is
-    described there like any other.
-    """
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self._route = next(r for r in app.routes if getattr(r, "path", "") == routes.ANSWERS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["type"] == "http" and scope["path"] == routes.ANSWERS
-        if not asked or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        scope["app"], scope["route"] = self._app, self._route
-        request = Request(scope, receive, send)
-        try:
-            response = await routes.post_answers(request)
-        except Problem as problem:
-            response = await _told(request, problem)
-        except LedgerError as error:
-            response = await _told_by_library(request, error)
-        await response(scope, receive, send)
 
 
 def _routes(service: Service) -> list[_Route]:
@@ -155,7 +127,7 @@ def create_app(service: Service) -> ASGIApp:
     app.add_exception_handler(Exception, _told_as_ours)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return Shell(
-        _Shortcut(app),
+        app,
         largest_body=service.settings.largest_body,
         finished=service.metrics.finished,
     )

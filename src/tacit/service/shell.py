@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from tacit.privacy.ledger import failpoint as fp
+from tacit.ledger import failpoints as fp
 from tacit.service.logs import log
 from tacit.service.problems import BROKEN, TOO_LARGE, Problem
 

@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from scipy import special
 
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
 from tacit.mechanisms.counts import VoteCounts
 from tacit.pipeline import OpenPool, Released, release_in_rounds
 from tacit.privacy.answer import Output
 from tacit.privacy.audit import AuditResult
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
 from tacit.testing.audited_runs import audit_runs

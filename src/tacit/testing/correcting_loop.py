@@ -20,11 +20,11 @@ from tacit.correcting import Coordinates, Corrected, LogisticCorrections, Schedu
 from tacit.correcting.coordinates import with_constant
 from tacit.correcting.metric import Metric
 from tacit.labeling.means import PlannedMeans
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms.clipped_mean import ClippedMean, clip_to_grid
 from tacit.pipeline import correct_student
 from tacit.privacy.audit import AuditResult
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import NoiseSource
 from tacit.privacy.plan import Plan
 from tacit.testing.audited_runs import audit_runs

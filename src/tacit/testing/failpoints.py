@@ -1,6 +1,6 @@
 """Step in at a named moment of a ledger's or service's work: to stop the process, or to raise.
 
-The points are those of ``tacit.privacy.ledger.failpoint``. Nothing but a call from Python arms one.
+The points are those of ``tacit.ledger.failpoints``. Nothing but a call from Python arms one.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import NoReturn
 
 from tacit import _validate
-from tacit.privacy.ledger.failpoint import POINTS, REPLY_POINTS, set_hook
+from tacit.ledger.failpoints import POINTS, REPLY_POINTS, set_hook
 
 __all__ = ["POINTS", "REPLY_POINTS", "at", "die"]
 
@@ -23,7 +23,7 @@ def at(point: str, action: Callable[[], None], *, skip: int = 0) -> Iterator[Non
 
     Examples
     --------
-    >>> from tacit.privacy.ledger.failpoint import failpoint
+    >>> from tacit.ledger.failpoints import failpoint
     >>> with at("after-write", lambda: print("reached"), skip=1):
     ...     failpoint("after-write")
     ...     failpoint("after-commit")

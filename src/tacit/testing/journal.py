@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Self
 
 from tacit.errors import LedgerError
+from tacit.ledger import Ledger, PlanId
 from tacit.privacy.answer import Answer
-from tacit.privacy.ledger import Ledger, PlanId
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def find_faults(
     Examples
     --------
     >>> from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
-    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.ledger import MemoryLedger
     >>> ledger = MemoryLedger(BUDGET)
     >>> plan = ledger.open_plan(plan_of(0.5), "run")
     >>> (answer,) = ledger.answer(plan, [b"x"], CountingRelease())

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
+from tacit.ledger import Account, Amount, Analyst, Composition, Ledger, Shown
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.budget import Budget
 from tacit.privacy.events import Event, GaussianCounts
-from tacit.privacy.ledger import Account, Amount, Analyst, Composition, Ledger, Shown
 from tacit.privacy.plan import Plan
 
 MakeLedger = Callable[[Budget, Composition], Ledger]
@@ -491,7 +491,7 @@ def check_ledger(make: MakeLedger) -> None:
 
     Examples
     --------
-    >>> from tacit.privacy.ledger import MemoryLedger
+    >>> from tacit.ledger import MemoryLedger
     >>> check_ledger(lambda budget, composition: MemoryLedger(budget, composition=composition))
     """
     for check in LEDGER_CHECKS:

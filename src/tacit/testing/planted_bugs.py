@@ -21,6 +21,7 @@ import numpy as np
 from tacit.errors import MechanismStopped
 from tacit.labeling import labeler as labeler_module
 from tacit.labeling import question as question_module
+from tacit.ledger.answers import AnswerCodec, Usage
 from tacit.mechanisms import (
     base,
     clipped_mean,
@@ -33,7 +34,6 @@ from tacit.mechanisms import (
 )
 from tacit.privacy import accountant, events, selection, zcdp
 from tacit.privacy import noise as noise_module
-from tacit.privacy.ledger.answers import AnswerCodec, Usage
 from tacit.teachers import partition
 from tacit.testing import noise as test_noise
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from tacit.errors import BudgetExceeded, LedgerError
 from tacit.labeling import Labeler, question
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import (
     ConfidentVote,
     LaplaceVote,
@@ -23,7 +24,6 @@ from tacit.mechanisms import (
 from tacit.privacy.answer import Answer, Output
 from tacit.privacy.audit import lower_bound
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
 from tacit.testing.checks.findings import (
     CountingNoise,
     Findings,
