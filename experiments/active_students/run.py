@@ -51,7 +51,7 @@ from tacit.pipeline import (
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget
 from tacit.privacy.calibrate import Calibration
-from tacit.privacy.ledger import MemoryLedger
+from tacit.ledger import MemoryLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.students.active import ExactCAL, ScikitActiveML
 from tacit.students.active.named import STRATEGIES

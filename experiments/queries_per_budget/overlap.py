@@ -31,7 +31,7 @@ from tacit.datasets.records import take
 from tacit.datasets.representation import PoolRepresentation
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.pipeline import OpenPool, Terms, release_in_rounds
-from tacit.privacy.ledger import MemoryLedger
+from tacit.ledger import MemoryLedger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.students.active.named import STRATEGIES
 from tacit.theory.rules import questions_for

@@ -31,7 +31,7 @@ from tacit.pipeline import (
     release_in_rounds,
 )
 from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
+from tacit.ledger import MemoryLedger
 from tacit.privacy.noise import SecureNoise
 from tacit.privacy.price import price
 from tacit.students.active import YanDBAL, ask_in_rounds
