@@ -40,11 +40,11 @@ from typing import Any
 import numpy as np
 from _record import write
 from sklearn.linear_model import LogisticRegression
+from tests.support.postgres import PostgresServer
 
 from tacit import PrivateOracle, load_oracle, save_oracle
 from tacit.service.access import Access
 from tacit.service.settings import Settings
-from tacit.testing.postgres import PostgresServer
 
 BLOCKS = 15
 HTTP_BLOCKS = 5

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 from tacit.cli.main import cli
 from tacit.ledger import SqliteLedger
-from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 
 @pytest.fixture

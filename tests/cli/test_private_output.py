@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import endings, running
+from tacit.cli import exit_codes as endings
+from tacit.cli import running
 from tacit.ledger import SqliteLedger
 
 pytestmark = pytest.mark.needs("pandas")

@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.ledger_contract import LEDGER_CHECKS, MakeLedger
+from tests.support.postgres import PostgresServer
 
+from tacit.accounting.budget import Budget
 from tacit.ledger import (
     Composition,
     Ledger,
@@ -16,9 +19,6 @@ from tacit.ledger import (
     SqliteLedger,
 )
 from tacit.ledger.base import BaseLedger
-from tacit.privacy.budget import Budget
-from tacit.testing.ledger_contract import LEDGER_CHECKS, MakeLedger
-from tacit.testing.postgres import PostgresServer
 
 Factory = Callable[[pytest.FixtureRequest], MakeLedger]
 

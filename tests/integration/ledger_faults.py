@@ -3,7 +3,7 @@
 A trial makes a new ledger whose budget is one plan of a few answers. Clients, each a process of its
 own, ask questions one batch after the other and write every answer they receive to a journal. They
 are killed at the point under test, or lose their connection, their server or their disk; in the end
-one client asks until the plan is used up. Then ``tacit.testing.journal.find_faults`` compares the
+one client asks until the plan is used up. Then ``tests.support.journal.find_faults`` compares the
 journals with the ledger. Answers are noisy counts with large noise, so two draws for one question
 would differ.
 
@@ -36,6 +36,10 @@ import numpy as np
 import sqlalchemy as sa
 from processes import finished, start
 from small_disk import NOT_ALLOWED, filled, small_disk
+from tests.support import failpoints
+from tests.support.journal import Journal, Received, find_faults
+from tests.support.lossy import Loss, LossyLine
+from tests.support.postgres import PostgresServer
 
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import Labeler
@@ -43,11 +47,7 @@ from tacit.ledger import Ledger, PostgresLedger, SqliteLedger, open_ledger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import failpoints
-from tacit.testing.journal import Journal, Received, find_faults
-from tacit.testing.lossy import Loss, LossyLine
-from tacit.testing.postgres import PostgresServer
+from tacit.noise import SecureNoise
 
 T = TypeVar("T")
 

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support import failpoints
 
+from tacit.accounting.budget import Budget
+from tacit.audit import SeededNoise
 from tacit.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -24,9 +27,7 @@ from tacit.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.mechanisms import ConfidentVote, GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import SeededNoise, failpoints
+from tacit.noise import SecureNoise
 
 TEACHERS = 1000
 BUDGET = Budget(100.0, 1e-3)

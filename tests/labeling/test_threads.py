@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from tacit.accounting.budget import Budget
 from tacit.errors import BudgetExceeded
 from tacit.labeling import Labeler
 from tacit.ledger import SqliteLedger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 TEACHERS = 1000
 CLEAR, TIE = [10, 990], [500, 500]

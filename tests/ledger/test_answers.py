@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.ledger_contract import EVENT
 
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import SparseInstance
+from tacit.accounting.plan import Plan
 from tacit.ledger.analysts import Account, ShownCodec
 from tacit.ledger.answers import AnswerCodec, Usage
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import SparseInstance
-from tacit.privacy.plan import Plan
-from tacit.testing.ledger_contract import EVENT
 
 OTHER = SparseInstance(20.0, 1e-8)
 PLAN = Plan("TestVote", ((EVENT, 50), (OTHER, 50)), Budget(1.0, 1e-6), "test")

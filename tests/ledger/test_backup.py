@@ -9,12 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.support.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.ledger import Amount, Analyst, Head, open_ledger
 from tacit.ledger.backup import read_backup, restore, write_backup
 from tacit.ledger.base import BaseLedger
-from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 Place = Callable[[str], str]
 WITH_POSTGRES = pytest.mark.needs("postgres")

@@ -8,6 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import GaussianCounts, SparseInstance
+from tacit.accounting.filter import PrivacyFilter
+from tacit.accounting.plan import Plan
+from tacit.accounting.zcdp import epsilon_from_rho
 from tacit.ledger.composition import (
     FAILURE_SHARE,
     Composition,
@@ -16,11 +21,6 @@ from tacit.ledger.composition import (
     fits,
     remaining,
 )
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import GaussianCounts, SparseInstance
-from tacit.privacy.filter import PrivacyFilter
-from tacit.privacy.plan import Plan
-from tacit.privacy.zcdp import epsilon_from_rho
 
 epsilons = st.floats(1e-6, 10.0)
 

@@ -6,11 +6,11 @@ import os
 import pickle
 
 import pytest
+from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.ledger import MemoryLedger
-from tacit.privacy.budget import Budget
-from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 # Python warns of forks beside other threads; the test runner has some, and these children are safe.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.ledger import MemoryLedger, SqliteLedger, open_ledger
-from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 1e-5)
 

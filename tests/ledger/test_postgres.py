@@ -10,7 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.support import failpoints
+from tests.support.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
+from tests.support.lossy import LossyLine
+from tests.support.postgres import PostgresServer
 
+from tacit.accounting.budget import Budget
 from tacit.errors import (
     InvalidArgument,
     LedgerCorrupt,
@@ -23,11 +28,6 @@ from tacit.ledger.chain import Kind, link
 from tacit.ledger.connection import commit
 from tacit.ledger.sql import SqlStore
 from tacit.ledger.store import PlanRecord
-from tacit.privacy.budget import Budget
-from tacit.testing import failpoints
-from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
-from tacit.testing.lossy import LossyLine
-from tacit.testing.postgres import PostgresServer
 
 pytestmark = [
     pytest.mark.needs("postgres"),

@@ -14,8 +14,11 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from tests.support import failpoints
+from tests.support.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 import tacit
+from tacit.accounting.budget import Budget
 from tacit.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -28,9 +31,6 @@ from tacit.errors import (
 from tacit.ledger import Analyst, PlanId, SqliteLedger
 from tacit.ledger.chain import Kind, Row, key_hash, link
 from tacit.ledger.store import CommitUnclear
-from tacit.privacy.budget import Budget
-from tacit.testing import failpoints
-from tacit.testing.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 # Python warns of forks beside other threads; the test runner has some, and these children are safe.
 pytestmark = pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
@@ -633,7 +633,7 @@ WORKER = """
 import sys
 from tacit.errors import BudgetExceeded
 from tacit.ledger import SqliteLedger
-from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
+from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 name, path = sys.argv[1:]
 ledger = SqliteLedger(path, budget=BUDGET, allow_insecure=True)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 from tacit.errors import LedgerCorrupt
 from tacit.ledger import Analyst, MemoryLedger
 from tacit.ledger.analysts import encode_analyst
 from tacit.ledger.chain import Creation, Kind, Row, link
 from tacit.ledger.verify import verify_rows
-from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
 
 # Rows: 0 creation, 1 plan, 2 answer x, 3 alice, 4 x shown, 5 answer y, 6 y shown, 7 bob, 8 x shown.
 

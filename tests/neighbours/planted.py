@@ -20,10 +20,10 @@ import scipy.sparse as sp
 from tests.neighbours.hostile import Cell
 from tests.neighbours.pairs import Pair
 
-READ = "tacit.classifier.read_inputs"
+READ = "tacit.estimators.classifier.read_inputs"
 """Reads what a fit was given: (estimator, X, y, X_public, groups, rng) to ``Inputs``."""
 
-PROTECTED = "tacit._correcting.protected"
+PROTECTED = "tacit.estimators.correction_settings.protected"
 """Says what is protected: (settings, n_records, names, ...) to (relation, n_units, sharding)."""
 
 

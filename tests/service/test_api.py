@@ -187,7 +187,7 @@ def test_without_a_good_key_nobody_gets_in(run: Any) -> None:
 
 
 def test_revoked_rotated_and_expired_keys(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.gate.REMEMBERED", -1.0)
+    monkeypatch.setattr("tacit.service.auth.REMEMBERED", -1.0)
     running = run()
     made = running.access.create("ann", days=2)
     assert running.ask(CLEAR, key=made.text).status_code == 200

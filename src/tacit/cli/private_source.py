@@ -8,15 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from tacit._inputs import Voters
 from tacit.cli.run_options import Asked
 from tacit.data import Schema
 from tacit.data.cells import label_text
+from tacit.data.shards import ShardFolder, open_shards
+from tacit.data.tables import Pool, Reading, read_points, read_pool, read_private
+from tacit.data.tables.files import opened
 from tacit.errors import InvalidArgument
+from tacit.estimators.inputs import Voters
 from tacit.labeling import read_counts
-from tacit.shards import ShardFolder, open_shards
-from tacit.tables import Pool, Reading, read_points, read_pool, read_private
-from tacit.tables.source import opened
 
 
 class PrivateSource(Protocol):

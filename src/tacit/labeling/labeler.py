@@ -9,7 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.ledger.analysts import Analyst
 from tacit.ledger.composition import within
@@ -17,10 +20,7 @@ from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.ledger.protocol import Ledger, PlanId
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.noise import NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource, Uncopyable
 
 CountVotes = Callable[[Sequence[int]], VoteCounts]
 
@@ -55,9 +55,9 @@ class Labeler(Uncopyable):
     Examples
     --------
     >>> from tacit.mechanisms import GaussianVote
-    >>> from tacit.privacy.budget import Budget
+    >>> from tacit.accounting.budget import Budget
     >>> from tacit.ledger import MemoryLedger
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> labeler = Labeler(
     ...     GaussianVote(sigma=30.0, answers=10),
     ...     MemoryLedger(Budget(1.0, 1e-5)),
@@ -83,7 +83,7 @@ class Labeler(Uncopyable):
         if not noise.secure and not ledger.allow_insecure:
             raise LedgerError(INSECURE_REFUSED)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
-        self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
+        self._n_teachers = validation.positive_integer(n_teachers=n_teachers)
         self._lock = threading.Lock()  # one thread at a time draws from the run
         _LABELERS.add(self)
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
@@ -169,7 +169,7 @@ class Labeler(Uncopyable):
         return votes
 
     def _check(self, counts: object, rows: int) -> None:
-        votes = _validate.instance(VoteCounts, counts=counts)
+        votes = validation.instance(VoteCounts, counts=counts)
         if votes.n_questions != rows:
             raise InvalidArgument(
                 f"`counts` must have one row per question, {rows}, got {votes.n_questions}."

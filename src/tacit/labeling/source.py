@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tacit.datasets.records import take
+from tacit.accounting.answer import Answer
+from tacit.accounting.plan import Plan
+from tacit.data.pool import take
 from tacit.labeling.labeler import Labeler
 from tacit.ledger.analysts import Analyst
 from tacit.ledger.protocol import Ledger, PlanId
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.answer import Answer
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource
 
 
 class Answering(Protocol):
@@ -89,9 +89,9 @@ class VotingSource:
     --------
     >>> import numpy as np
     >>> from tacit.mechanisms import GaussianVote
-    >>> from tacit.privacy.budget import Budget
+    >>> from tacit.accounting.budget import Budget
     >>> from tacit.ledger import MemoryLedger
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> class Elsewhere:
     ...     n_teachers = 1000
     ...     def count(self, X):

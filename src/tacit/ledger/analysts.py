@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.ledger.chain import HASH_SIZE, key_hash
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 LONGEST_NAME = 200
 
@@ -47,16 +47,16 @@ class Analyst:
     allowance: int | None = None
 
     def __post_init__(self) -> None:
-        _validate.instance(str, name=self.name)
+        validation.instance(str, name=self.name)
         if not 0 < len(self.name) <= LONGEST_NAME:
             raise InvalidArgument(
                 f"`name` of an analyst must be text of 1 to {LONGEST_NAME} characters."
             )
         if not self.name.isprintable():
             raise InvalidArgument("`name` of an analyst must be printable text.")
-        _validate.integer(0, period=self.period)
+        validation.integer(0, period=self.period)
         if self.allowance is not None:
-            _validate.integer(0, allowance=self.allowance)
+            validation.integer(0, allowance=self.allowance)
 
     @property
     def key(self) -> bytes:

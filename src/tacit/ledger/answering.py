@@ -7,6 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
 from tacit.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -23,8 +25,6 @@ from tacit.ledger.composition import within
 from tacit.ledger.failpoints import failpoint
 from tacit.ledger.protocol import Release
 from tacit.ledger.store import PlanRecord, Store, check_linked
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
 
 Answers = Mapping[bytes, Answer]
 """Answers by the key of their question."""

@@ -13,11 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import LedgerError
 from tacit.ledger.chain import HASH_SIZE
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 
 class Tally(NamedTuple):

@@ -60,7 +60,7 @@ def write_backup(ledger: BaseLedger, path: str | os.PathLike[str]) -> Head:
     Examples
     --------
     >>> import tempfile
-    >>> from tacit.privacy.budget import Budget
+    >>> from tacit.accounting.budget import Budget
     >>> from tacit.ledger import SqliteLedger
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = SqliteLedger(f"{folder.name}/a.sqlite", budget=Budget(1.0, 1e-5))

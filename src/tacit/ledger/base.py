@@ -15,7 +15,11 @@ from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.ledger import failpoints as fp
 from tacit.ledger import messages
@@ -38,10 +42,6 @@ from tacit.ledger.composition import Amount, Composition, Totals, compose, fits,
 from tacit.ledger.failpoints import failpoint
 from tacit.ledger.protocol import Head, Ledger, PlanId, Release
 from tacit.ledger.store import CommitUnclear, PlanRecord, Store, check_follows, check_format
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 Rows = Mapping[int, Row]
 """Rows by their numbers."""
@@ -124,7 +124,7 @@ class BaseLedger(Ledger, ABC):
     # -- plans ---------------------------------------------------------------------------------
 
     def open_plan(self, plan: Plan, key: bytes | str) -> PlanId:
-        _validate.instance(Plan, plan=plan)
+        validation.instance(Plan, plan=plan)
         hashed = key_hash(_checked_key(key))
         try:
             with self._writing() as store:
@@ -144,7 +144,7 @@ class BaseLedger(Ledger, ABC):
         return PlanId(row.seq)
 
     def check_plan(self, plan: Plan) -> None:
-        _validate.instance(Plan, plan=plan)
+        validation.instance(Plan, plan=plan)
         with self._reading() as store:
             self._refuse_unfit(store, plan)
 
@@ -291,7 +291,7 @@ class BaseLedger(Ledger, ABC):
     ) -> None:
         """Write the first row, or check an existing one against the arguments."""
         if composition is not None:
-            composition = _validate.choice(Composition, composition=composition)
+            composition = validation.choice(Composition, composition=composition)
         first = store.at([0]).get(0)
         if first is not None:
             self._created = _decoded_creation(first)
@@ -305,7 +305,7 @@ class BaseLedger(Ledger, ABC):
                 "`budget` must be given to start a new ledger: the lifetime budget of the data "
                 "set, such as Budget(1.0, 1e-5)."
             )
-        _validate.instance(Budget, budget=budget)
+        validation.instance(Budget, budget=budget)
         self._created = Creation(uuid4().hex, budget, composition or Composition.BASIC)
         store.append([link(None, Kind.CREATED, self._created.encode())])
 

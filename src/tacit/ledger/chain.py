@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
 from tacit.ledger.composition import Amount, Composition
-from tacit.privacy.budget import Budget
-from tacit.privacy.plan import Plan
 
 FORMAT_VERSION = 1
 HASH_SIZE = 32

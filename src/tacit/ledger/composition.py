@@ -19,9 +19,9 @@ from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache, reduce
 
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 
 FAILURE_SHARE = 0.1
 """Part of a ``zcdp`` ledger's delta kept for plans that carry a failure of their own."""
@@ -71,7 +71,7 @@ class Totals:
 
     Examples
     --------
-    >>> from tacit.privacy.events import GaussianCounts
+    >>> from tacit.accounting.events import GaussianCounts
     >>> tenth = Plan("vote", ((GaussianCounts(50.0), 9),), Budget(0.1, 1e-6), "exact")
     >>> Totals.of([tenth] * 3).plans
     3
@@ -109,7 +109,7 @@ def fits(budget: Budget, composition: Composition, total: Totals) -> bool:
 
     Examples
     --------
-    >>> from tacit.privacy.events import GaussianCounts
+    >>> from tacit.accounting.events import GaussianCounts
     >>> tenth = Plan("vote", ((GaussianCounts(50.0), 9),), Budget(0.1, 1e-6), "exact")
     >>> fits(Budget(1.0, 1e-5), Composition.BASIC, Totals.of([tenth] * 10))
     True
@@ -200,7 +200,7 @@ def _rho_limit(budget: Budget) -> Fraction:
     delta = _conversion_delta(budget)
     if delta <= 0:
         return Fraction(0)
-    from tacit.privacy.zcdp import rho_for_budget
+    from tacit.accounting.zcdp import rho_for_budget
 
     return Fraction(rho_for_budget(Budget(budget.epsilon, delta)))
 
@@ -211,6 +211,6 @@ def _epsilon(rho: float, delta: float) -> float:
     if delta <= 0 or not math.isfinite(rho):
         return math.inf
     # Imported where it is used: a ledger with basic composition never converts.
-    from tacit.privacy.zcdp import epsilon_from_rho
+    from tacit.accounting.zcdp import epsilon_from_rho
 
     return epsilon_from_rho(rho, delta)

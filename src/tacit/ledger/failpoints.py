@@ -1,7 +1,7 @@
 """Named points in the work of a ledger and of the service, for fault injection by tests.
 
 Inert by default: a point costs one comparison with None, and only a call from Python can arm it.
-``tacit.testing.failpoints`` does, for tests that stop a process there.
+``tests.support.failpoints`` does, for tests that stop a process there.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
+from tacit.accounting.budget import Budget
 from tacit.errors import LedgerError
 from tacit.ledger import messages
 from tacit.ledger.base import BaseLedger
 from tacit.ledger.chain import Kind, Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.store import Store
-from tacit.privacy.budget import Budget
 
 _NOT_SHARED = (
     "An in-memory ledger cannot be shared by parallel fits or other processes: each copy would "

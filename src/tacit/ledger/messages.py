@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.ledger.answers import Tally
 from tacit.ledger.chain import lifetime_amount
 from tacit.ledger.composition import Amount, Composition
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 INSECURE_REFUSED = (
     "This ledger does not record answers drawn from test noise, so nothing was released. Use "

@@ -6,13 +6,13 @@ import os
 from types import ModuleType
 from urllib.parse import unquote, urlsplit
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerUnavailable
 from tacit.ledger.base import check_fixed
 from tacit.ledger.composition import Composition
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.protocol import Ledger
-from tacit.privacy.budget import Budget
 
 
 def open_ledger(
@@ -48,7 +48,7 @@ def open_ledger(
     MemoryLedger(budget=Budget(epsilon=1.0, delta=1e-05), composition='basic')
     """
     if composition is not None:
-        composition = _validate.choice(Composition, composition=composition)
+        composition = validation.choice(Composition, composition=composition)
     if isinstance(where, str | os.PathLike):
         return _open_named(os.fspath(where), budget, composition, allow_insecure)
     if not isinstance(where, Ledger):

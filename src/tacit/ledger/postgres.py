@@ -13,11 +13,11 @@ import psycopg  # noqa: F401 - the driver; without it the import fails here, not
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerError, LedgerUnavailable
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import ENGINE_OPTIONS, Database
 from tacit.ledger.sql import ROWS, SqlLedger, explained
-from tacit.privacy.budget import Budget
 
 KEEPALIVE = {
     "connect_timeout": 10,

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NewType, Protocol, Self, runtime_checkable
 
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.ledger.analysts import Account, Analyst
 from tacit.ledger.answers import Tally
 from tacit.ledger.chain import Row
 from tacit.ledger.composition import Amount, Composition
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 PlanId = NewType("PlanId", int)
 
@@ -69,7 +69,7 @@ class Ledger(Protocol):
     after it; a question that already has an answer gets that answer, at no cost.
 
     ``MemoryLedger``, ``SqliteLedger`` and ``PostgresLedger`` implement it;
-    ``tacit.testing.ledger_contract.check_ledger`` tests any other implementation.
+    ``tests.support.ledger_contract.check_ledger`` tests any other implementation.
     """
 
     @property

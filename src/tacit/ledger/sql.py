@@ -15,6 +15,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.ledger import messages
 from tacit.ledger.base import BaseLedger
@@ -22,7 +23,6 @@ from tacit.ledger.chain import Kind, Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import Database, commit, end_read
 from tacit.ledger.store import CommitUnclear, Store, append_all
-from tacit.privacy.budget import Budget
 
 _NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 

@@ -16,13 +16,13 @@ from pathlib import Path
 import sqlalchemy as sa
 from sqlalchemy.exc import SQLAlchemyError
 
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
 from tacit.ledger import messages
 from tacit.ledger.chain import Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import ENGINE_OPTIONS, Database
 from tacit.ledger.sql import SqlLedger, explained, write_rows
-from tacit.privacy.budget import Budget
 
 _WRITING = ("another process is writing to it", "Try again, or raise `timeout`.")
 _PERMISSIONS = ("the file or its folder cannot be written", "Check the permissions.")

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerFormatError
 from tacit.ledger import messages
 from tacit.ledger.analysts import ShownCodec
 from tacit.ledger.answers import AnswerCodec, Entry, Usage
 from tacit.ledger.chain import FORMAT_VERSION, NO_HASH, Kind, Row, decode_plan
-from tacit.privacy.plan import Plan
 
 
 class Store(Protocol):

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import LedgerCorrupt, TacitError
 from tacit.ledger.analysts import Account, ShownCodec, decode_analyst
 from tacit.ledger.answers import AnswerCodec, Usage
@@ -12,9 +15,6 @@ from tacit.ledger.chain import NO_HASH, Creation, Kind, Restoration, Row, decode
 from tacit.ledger.composition import Totals, fits
 from tacit.ledger.protocol import Head
 from tacit.ledger.store import check_format
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.plan import Plan
 
 
 def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> Row:

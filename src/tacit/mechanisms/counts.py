@@ -7,7 +7,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument, PrivateValueError
 
 IntArray = NDArray[np.int64]
@@ -45,7 +45,7 @@ class VoteCounts:
     n_questions: int
 
     def __init__(self, counts: ArrayLike, n_teachers: int) -> None:
-        self.n_teachers = _validate.positive_integer(n_teachers=n_teachers)
+        self.n_teachers = validation.positive_integer(n_teachers=n_teachers)
         self._counts: IntArray = _checked(counts, self.n_teachers)
         self.n_questions, self.n_classes = self._counts.shape
 

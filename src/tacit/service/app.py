@@ -17,6 +17,7 @@ from starlette.types import ASGIApp
 from tacit import __version__
 from tacit.errors import LedgerError, TacitError
 from tacit.service import page, routes, schemas
+from tacit.service.middleware import Shell
 from tacit.service.problems import (
     ALLOWANCE_SPENT,
     ALLOWANCE_USED,
@@ -40,7 +41,6 @@ from tacit.service.problems import (
     documented,
     problem_of,
 )
-from tacit.service.shell import Shell
 from tacit.service.state import Service
 
 _KEYED = (NO_KEY, KEY_REVOKED, KEY_EXPIRED)

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.accounting.answer import Answer
 from tacit.errors import BudgetExceeded
+from tacit.estimators.oracle.private_oracle import PrivateOracle
 from tacit.ledger import Analyst
-from tacit.oracle.private_oracle import PrivateOracle
-from tacit.privacy.answer import Answer
 from tacit.service.decode import Questions
 
 

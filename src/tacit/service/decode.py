@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tacit.data import Layout, PointReader
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.labeling.question import question_keys
 from tacit.service.problems import INVALID, MALFORMED, TOO_LARGE, Problem

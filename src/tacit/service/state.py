@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator
 
 from tacit.data import PointReader
 from tacit.errors import InvalidArgument, LedgerError
+from tacit.estimators.oracle.private_oracle import PrivateOracle
 from tacit.ledger import Ledger, PlanId
-from tacit.oracle.private_oracle import PrivateOracle
 from tacit.service.access import Access
 from tacit.service.activity import Activity
+from tacit.service.auth import Gate
 from tacit.service.batching import BatchingQueue
-from tacit.service.gate import Gate
-from tacit.service.lately import Lately
 from tacit.service.limits import Buckets
 from tacit.service.logs import log
 from tacit.service.metrics import Metrics
+from tacit.service.readiness import Lately
 from tacit.service.replies import Replies
 from tacit.service.session import Sessions
 from tacit.service.settings import Settings

@@ -22,9 +22,9 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from tacit.teachers.labels import ClassList, IntArray
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.score_columns import ScoreColumns
 from tacit.teachers.teacher import Teacher
+from tacit.teachers.workers.suppress_output import Quiet
 
 FloatArray = NDArray[np.float64]
 

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import PrivateValueError
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
@@ -15,9 +15,9 @@ from tacit.teachers.fused import Fused, as_numbers, fuse
 from tacit.teachers.global_random import kept
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import RowForm, row_access
 from tacit.teachers.teacher import Teacher
+from tacit.teachers.workers.suppress_output import Quiet
 
 
 class TeacherEnsemble:
