@@ -282,7 +282,8 @@ def test_groups_make_the_statement_about_people(make, task):
 def test_add_remove_with_identifiers(make, task):
     clf = make(neighbouring="add-remove", n_teachers=10)
     clf.fit(task.X, task.y, X_public=task.pool, groups=[f"id{k}" for k in range(400)])
-    assert "number of" not in str(clf.privacy_)
+    assert "number of people is public" not in str(clf.privacy_)
+    assert "counts as two steps" in " ".join(clf.privacy_.assumptions)
     assert clf.score(task.X, task.y) > 0.7
 
 

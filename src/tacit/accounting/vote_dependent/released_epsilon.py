@@ -1,9 +1,11 @@
 """Publish a vote-dependent epsilon: integer noise scaled by smooth sensitivity, and its price.
 
-The cost computed in `vote_bounds` is private. `release_epsilon` publishes a noisy version of it and adds the price of doing so. It is for reports written after the fact: a released
+The cost computed in `vote_bounds` is private. `release_epsilon` publishes a noisy version of it
+and adds the price of doing so. It is for reports written after the fact: a released
 epsilon never enters the ledger, a stopping rule or a plan.
 
-The noise is the discrete Gaussian on the grid of `smooth_sensitivity.UNIT`; no continuous noise is drawn. Proof: ``docs/proofs/vote_bounds.md``, section 7.
+The noise is the discrete Gaussian on the grid of `smooth_sensitivity.UNIT`; no continuous noise
+is drawn. Proof: ``docs/proofs/vote_bounds.md``, section 7.
 
 References
 ----------
