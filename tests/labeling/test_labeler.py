@@ -277,3 +277,12 @@ def test_a_single_question_answered_elsewhere_gets_its_recorded_answer() -> None
         repeated = again.ask(votes(CLEAR), [b"q"])
         assert repeated[0].values == given[0].values and repeated[0].cost == ()
     assert used(again) == 1
+
+
+def test_what_a_labeler_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tacit.labeling.labeler.MOST_REMEMBERED", 4)
+    labeler = make(GaussianVote(sigma=20.0, answers=50))
+    for name in names(10):
+        labeler.ask(votes(CLEAR), [name])
+        assert len(labeler._given) <= 4
+    assert [a.cost for a in labeler.ask(votes(CLEAR), [b"q0"])] == [()]

@@ -296,6 +296,31 @@ def test_the_last_row_of_an_owner_is_read_among_others(path: Path) -> None:
     assert ledger.usage(quiet) == {EVENT: 1}
 
 
+def test_a_look_up_takes_the_same_work_however_many_rows_there_are(path: Path) -> None:
+    """Counted in steps of SQLite's virtual machine: no look-up may read all rows."""
+    ledger = new(path)
+    plan = ledger.open_plan(plan_of(0.5, answers=10_000), "a")
+    alice = Analyst("alice")
+    ledger.answer(plan, [b"first"], CountingRelease(), on_behalf=alice)
+    ledger.answer(plan, [b"%d" % n for n in range(3000)], CountingRelease())
+    hundreds: list[int] = []
+    driver = ledger._database.connection().connection.driver_connection
+    assert driver is not None
+    driver.set_progress_handler(lambda: hundreds.append(1), 100)
+    with ledger._reading() as store:
+        calls = {
+            "newest": lambda: store.newest([0, plan]),
+            "at": lambda: store.at([5]),
+            "owned": lambda: store.owned(Kind.PLAN, 0),
+            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32, key_hash(b"7")]),
+            "last": lambda: store.last(Kind.SHOWN, 3),
+        }
+        for name, call in calls.items():
+            hundreds.clear()
+            call()
+            assert len(hundreds) <= 5, name
+
+
 # ---- the chain ------------------------------------------------------------------------------
 
 # Rows: 0 creation, 1 plan, 2 to 6 answers.

@@ -22,6 +22,9 @@ from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource, Uncopyable
 
+MOST_REMEMBERED = 10_000
+"""Answers that a labeler returns again without counting votes or reading the ledger."""
+
 CountVotes = Callable[[Sequence[int]], VoteCounts]
 
 
@@ -84,6 +87,7 @@ class Labeler(Uncopyable):
             raise LedgerError(INSECURE_REFUSED)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = validation.positive_integer(n_teachers=n_teachers)
+        self._given: dict[bytes, Answer] = {}  # given here already, as they are given again: free
         self._lock = threading.Lock()  # one thread at a time draws from the run
         _LABELERS.add(self)
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
@@ -143,17 +147,28 @@ class Labeler(Uncopyable):
             When the answers could not be recorded; none was released.
         """
         questions = list(questions)
-        stored = self._ledger.recorded(self._plan_id, questions)
-        missing = _first_positions(questions, stored)
+        known = ((question, self._given.get(question)) for question in questions)
+        given = {question: answer for question, answer in known if answer is not None}
+        # A question answered elsewhere or long ago is not among them: its votes are counted in
+        # vain, and the ledger returns the stored answer.
+        missing = _first_positions(questions, given)
         votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
-            return [replace(stored[question], cost=()) for question in questions]
+            return [given[question] for question in questions]
         with self._lock:
             if os.getpid() != self._pid:
                 # Two processes must not share a live threshold: the child starts its own.
                 self._renew()
             release = _Release(self, votes, missing)
-            return self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
+            answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
+            self._remember(questions, answers)
+            return answers
+
+    def _remember(self, questions: Sequence[bytes], answers: Sequence[Answer]) -> None:
+        for question, answer in zip(questions, answers, strict=False):
+            self._given[question] = replace(answer, cost=()) if answer.cost else answer
+        while len(self._given) > MOST_REMEMBERED:
+            del self._given[next(iter(self._given))]
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], n_questions: int
@@ -198,11 +213,11 @@ class Labeler(Uncopyable):
         return f"Labeler({self._mechanism!r}, {self._ledger!r})"
 
 
-def _first_positions(questions: Sequence[bytes], stored: Mapping[bytes, Answer]) -> list[int]:
-    """Return the first position of each question that has no stored answer."""
+def _first_positions(questions: Sequence[bytes], given: Mapping[bytes, Answer]) -> list[int]:
+    """Return the first position of each question that has no answer here."""
     first: dict[bytes, int] = {}
     for position, question in enumerate(questions):
-        if question not in stored:
+        if question not in given:
             first.setdefault(question, position)
     return list(first.values())
 

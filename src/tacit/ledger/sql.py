@@ -45,11 +45,10 @@ _COLUMNS = [ROWS.c[name] for name in Row._fields]
 _KIND, _OWNER = sa.bindparam("of_kind", type_=sa.Integer), sa.bindparam("of_owner", type_=_NUMBER)
 _OF_OWNER = sa.and_(ROWS.c.kind == _KIND, ROWS.c.owner == _OWNER)
 
-_AMONG = ROWS.c.seq.in_(sa.bindparam("seqs", expanding=True))
-_MAX = sa.select(sa.func.max(ROWS.c.seq)).scalar_subquery()
 _SELECT = sa.select(*_COLUMNS)
-_AT = _SELECT.where(_AMONG)
-_NEWEST = _SELECT.where(sa.or_(ROWS.c.seq >= _MAX - 1, _AMONG)).order_by(ROWS.c.seq.desc())
+_AT = _SELECT.where(ROWS.c.seq.in_(sa.bindparam("seqs", expanding=True)))
+_LAST_TWO = _SELECT.order_by(ROWS.c.seq.desc()).limit(2).subquery()
+_NEWEST = sa.union_all(sa.select(_LAST_TWO), _AT)  # one condition with OR would read all rows
 _PAGE = (
     _SELECT.add_columns(ROWS.c.address)
     .where(ROWS.c.seq > sa.bindparam("after"))
@@ -86,7 +85,8 @@ class SqlStore:
         return [Row._make(row) for row in self._execute(query, parameters)]
 
     def newest(self, also: Collection[int] = ()) -> dict[int, Row]:
-        return {row.seq: row for row in self._read(_NEWEST, seqs=sorted(also))}
+        rows = sorted(self._read(_NEWEST, seqs=list(also)), reverse=True)
+        return {row.seq: row for row in rows}
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
         numbers = sorted(int(seq) for seq in seqs)
