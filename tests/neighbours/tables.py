@@ -74,7 +74,8 @@ STYLES: Mapping[str, Mapping[str, Draw]] = {
         "int": _whole,
         "text": lambda rng: str(_number(rng)),
         "whole": lambda rng: float(_whole(rng)),
-        "float32": lambda rng: np.float32(_number(rng)),
+        # Eighths: written as text, others would come back as another number.
+        "float32": lambda rng: np.float32(int(rng.integers(-40, 40)) / 8),
         "int8": lambda rng: np.int8(_whole(rng)),
     },
     "code": {
