@@ -140,6 +140,7 @@ def test_a_learner_that_ends_the_process(desk, monkeypatch: pytest.MonkeyPatch) 
     [
         ({"classes": "no"}, "at least two"),
         ({"classes": ",yes"}, "missing value"),
+        ({"classes": "None,yes"}, "missing value"),
         ({"classes": "yes,TRUE,1"}, "stay different"),
         ({"delta": "0"}, "--delta"),
         ({"epsilon": "-1"}, "epsilon"),

@@ -269,7 +269,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._correct(inputs, budget, noise, rng)
         return self
 
-    def _class_list(self, labels: Any) -> NDArray[Any]:
+    def _class_list(self, y: Any) -> NDArray[Any]:
         """Return the sorted list of classes. Tests of scikit-learn's contract override this."""
         return class_list(self.classes)
 

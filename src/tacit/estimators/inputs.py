@@ -140,7 +140,7 @@ def _of_records(
         _check_same_kind(X, points, estimator.schema_)
     X = checked_points(estimator, X, reset=True)
     labels = private_labels(y, n_rows(X))
-    estimator.classes_ = estimator._class_list(labels)
+    estimator.classes_ = estimator._class_list(y)
     people = identifiers(groups, n_rows(X))
     if points is not None:
         return Inputs(X, labels, people, _pool(estimator, points, reset=False), None)
@@ -194,6 +194,7 @@ def checked_points(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> A
             accept_sparse="csr",
             dtype="numeric",
             ensure_all_finite=False,
+            ensure_min_samples=0,  # how many there are may be private; too few are refused later
         )
     validate_data(estimator, table, reset=reset, skip_check_array=True)
     return table
@@ -346,7 +347,7 @@ def check_teachers(given: Any, n_teachers: int, what: str) -> None:
 
 
 def private_labels(y: Any, n_records: int) -> Any:
-    """Return private labels, one per record: an array of numbers, or of objects as they came."""
+    """Return the canonical text of private labels, one per record; None where there is none."""
     if y is None:
         raise InvalidArgument(
             "`y` must be given: it requires y to be passed, but the target y is None."
@@ -363,17 +364,7 @@ def private_labels(y: Any, n_records: int) -> Any:
         shape = shape[:1]
     if shape != (n_records,):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
-    return as_objects(cells_of(y))
-
-
-def as_objects(cells: Any) -> NDArray[Any]:
-    """Return cells as an array that keeps each as it is."""
-    if isinstance(cells, np.ndarray):
-        return cells
-    objects = np.empty(len(cells), dtype=object)
-    for at, cell in enumerate(cells):
-        objects[at] = cell
-    return objects
+    return np.array([*texts(cells_of(y)), None], dtype=object)[:-1]
 
 
 def class_list(classes: Any) -> NDArray[Any]:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from tacit.data import Column, Schema
-from tacit.data.cells import label_text, numbers, text
+from tacit.data.cells import numbers, text
 from tacit.data.shards import storage
 from tacit.data.shards.header import Sharding
 
@@ -38,5 +38,5 @@ def test_a_cell_is_read_alike_whatever_stands_beside_it(cells: list[str | None])
         stored, read = batch.column("a")[at].as_py(), float(numbers([cell])[0])
         assert stored == read or (math.isnan(stored) and math.isnan(read))
         assert batch.column("b")[at].as_py() == (text(cell) if text(cell) in ("7", "f") else None)
-        assert batch.column("y")[at].as_py() == (label_text(cell) or "")
+        assert batch.column("y")[at].as_py() == (text(cell) or "")
         assert ids[at].as_py() == (text(cell) or "")

@@ -136,12 +136,12 @@ def test_lines_of_libsvm_are_records_too(tmp_path: Path) -> None:
     assert read_pool(path, Reading()).points.shape[0] == 2
 
 
-def test_a_byte_order_mark_is_removed_once_and_at_the_start_alone(file: Path) -> None:
+def test_one_byte_order_mark_is_removed_from_every_line(file: Path) -> None:
     for reading in (Reading(), Reading(encoding="utf-8-sig")):
         file.write_bytes(b"\xef\xbb\xbf" + HEADER + b"1,f,no\n")
         assert names_in(file, reading, private=True) == ["age", "sex", "ill"]
         file.write_bytes(b"\xef\xbb\xbf" * 2 + b"a\n\xef\xbb\xbfb\n")
-        assert list(lines(file, reading.encoding, private=True)) == ["\ufeffa", "\ufeffb"]
+        assert list(lines(file, reading.encoding, private=True)) == ["\ufeffa", "b"]
 
 
 # ---- encodings ------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ ALMOST_EXACT: dict[str, Any] = {"epsilon": 1e5, "random_state": 0}
 class Checked(PATEClassifier):
     """Reads the classes off the labels: scikit-learn's checks bring labels of their own."""
 
-    def _class_list(self, labels: Any) -> Any:
-        return classes_in(labels)
+    def _class_list(self, y: Any) -> Any:
+        return classes_in(np.asarray(y))
 
 
 class Pooled(Checked):

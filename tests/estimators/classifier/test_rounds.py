@@ -51,8 +51,8 @@ class Pooled(Seeded):
     The noise is the same in every fit: some checks fit twice and compare.
     """
 
-    def _class_list(self, labels: Any) -> Any:
-        return classes_in(labels)
+    def _class_list(self, y: Any) -> Any:
+        return classes_in(np.asarray(y))
 
     def fit(self, X: Any, y: Any, X_public: Any = None, groups: Any = None) -> Any:
         points = X if sparse.issparse(X) else np.asarray(X)

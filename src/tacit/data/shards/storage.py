@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Column, Kind, Schema
-from tacit.data.cells import date, label_text, number, text
+from tacit.data.cells import date, number, text
 from tacit.data.containers import cells_of
 from tacit.data.shards.header import Sharding
 from tacit.errors import InvalidArgument
@@ -71,7 +71,7 @@ def stored(cells: Any, sharding: Sharding, ids: Any, into: Any) -> Any:
     """
     pa = arrow()
     columns = [_feature(one, cells[one.name]) for one in sharding.schema.columns]
-    label = _texts(*_distinct(cells[sharding.label], label_text))
+    label = _texts(*_distinct(cells[sharding.label], text))
     return pa.RecordBatch.from_arrays([*columns, label, ids], schema=into)
 
 
@@ -127,9 +127,9 @@ def _distinct(column: Any, read: Callable[[Any], Any]) -> tuple[NDArray[np.intp]
     pa = arrow()
     try:
         coded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
-        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.intp)
-        return codes, [read(one) for one in cells_of(coded.dictionary)]
-    except pa.ArrowException:  # a type without a comparison: every cell is one of its own
+        codes = coded.indices.cast(pa.int64()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return codes.astype(np.intp), [read(one) for one in cells_of(coded.dictionary)]
+    except Exception:  # a type without a comparison: every cell is one of its own
         cells = [read(one) for one in cells_of(column)]
         return np.arange(len(cells), dtype=np.intp), cells
 

@@ -181,7 +181,9 @@ def lines(path: Path, encoding: str, *, private: bool, header: bool = True) -> I
                     f"The file {str(path)!r} is not text in the encoding {encoding!r}: see line "
                     f"{number}. Say which it is with --encoding."
                 ) from None
-            yield text.removeprefix("\ufeff") if number == 1 else text
+            yield text.removeprefix(
+                "\ufeff"
+            )  # a mark of the first line or of any: lines are read alike
 
 
 def _without_end(line: bytes) -> bytes:
