@@ -181,9 +181,8 @@ def lines(path: Path, encoding: str, *, private: bool, header: bool = True) -> I
                     f"The file {str(path)!r} is not text in the encoding {encoding!r}: see line "
                     f"{number}. Say which it is with --encoding."
                 ) from None
-            yield text.removeprefix(
-                "\ufeff"
-            )  # a mark of the first line or of any: lines are read alike
+            # From every line: which one is the first depends on the records before it.
+            yield text.removeprefix("\ufeff")
 
 
 def _without_end(line: bytes) -> bytes:
