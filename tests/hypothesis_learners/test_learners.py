@@ -36,7 +36,7 @@ from tacit.hypothesis_learners import (
     UniversalOracle,
 )
 from tacit.hypothesis_learners.agnostic_predictor import paper_rule
-from tacit.hypothesis_learners.asking import AskedLearner
+from tacit.hypothesis_learners.asking import AnsweringLearner
 from tacit.ledger import MemoryLedger, SqliteLedger, open_ledger
 from tacit.noise import SecureNoise
 
@@ -62,7 +62,7 @@ def seeded(monkeypatch):
     An oracle refuses a clear question up to once in 2,000 times, and most stop at the first.
     """
     seeds = itertools.count()
-    for kind in (AskedLearner, PrivateOracle):
+    for kind in (AnsweringLearner, PrivateOracle):
         monkeypatch.setattr(kind, "_noise", lambda self: SeededNoise(next(seeds)))
 
 

@@ -13,7 +13,6 @@ from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.asking import CONSTANTS
 from tacit.hypothesis_learners.learner import BaseLearner, HypothesisLearner
 from tacit.mechanisms.active_learning import ActiveLearning
 from tacit.mechanisms.learning import PartlyLabelled
@@ -66,10 +65,12 @@ class SubsampledActiveLearner(HypothesisLearner):
     >>> x = np.random.default_rng(0).integers(2**40, size=50_000)
     >>> base = LabelBoost(Thresholds(), ExponentialLearner(IntegerThresholds(2**40), 1.0))
     >>> learner = SubsampledActiveLearner(base, labels=40, epsilon=0.5)
-    >>> _ = learner.fit(x, lambda asked: x[asked] >= 2**39)
+    >>> _ = learner.fit(x, lambda positions: x[positions] >= 2**39)
     >>> learner.guarantee_.epsilon <= 0.5, learner.predict([0, 2**40 - 1])
     (True, array([0, 1]))
     """
+
+    labels: int
 
     def __init__(
         self,
@@ -81,12 +82,7 @@ class SubsampledActiveLearner(HypothesisLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.base = base
-        self.labels = labels
-        self.epsilon = epsilon
-        self.constants = constants
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def fit(self, X: Any, label: Callable[[NDArray[np.intp]], Any]) -> Self:
         """Ask for labels and release a hypothesis.
@@ -105,49 +101,51 @@ class SubsampledActiveLearner(HypothesisLearner):
                 "`label` must be a function from positions to labels, "
                 f"got a {type(label).__name__}."
             )
-        asked = validation.positive_integer(labels=self.labels)
-        hypotheses = self.base.mechanism(asked, self._least(asked) - asked).hypotheses
+        n_labels = validation.positive_integer(labels=self.labels)
+        hypotheses = self.base.mechanism(n_labels, self._least(n_labels) - n_labels).hypotheses
         records = _all_unlabelled(hypotheses, X)
-        part = self._part(len(records.pool), asked)
-        mechanism = ActiveLearning(self.base.mechanism(asked, part - asked), len(records.pool))
+        part = self._part(len(records.pool), n_labels)
+        mechanism = ActiveLearning(
+            self.base.mechanism(n_labels, part - n_labels), len(records.pool)
+        )
         return self._release(
             mechanism, records, NOT_THE_TRANSCRIPT, drawn_by=mechanism.asking(label)
         )
 
-    def _least(self, asked: int) -> int:
+    def _least(self, n_labels: int) -> int:
         """Return the fewest records to keep: one without a label where the base needs some."""
         try:
-            self.base.mechanism(asked, 0)
+            self.base.mechanism(n_labels, 0)
         except InvalidArgument:
-            return asked + 1
-        return asked
+            return n_labels + 1
+        return n_labels
 
-    def _part(self, n_records: int, asked: int) -> int:
+    def _part(self, n_records: int, n_labels: int) -> int:
         """Return how many records to keep."""
         epsilon = validation.positive(epsilon=self.epsilon)
-        least = self._least(asked)
-        base = self.base.mechanism(asked, least - asked).guarantee.epsilon
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
+        least = self._least(n_labels)
+        base = self.base.mechanism(n_labels, least - n_labels).guarantee.epsilon
+        if self._uses_paper_constants():
             share = epsilon / (3 + math.exp(2 * base))
             sizes.refuse_small("X", n_records, math.ceil(least / share))
             return min(n_records, math.floor(share * n_records))
-        if not self._fits(least, asked, n_records):
+        if not self._fits(least, n_labels, n_records):
             share = math.expm1(epsilon) / math.expm1(base)
             raise InvalidArgument(
-                f"`X` must hold about {math.ceil(least / share)} records for {asked} labels within "
-                f"epsilon {epsilon:g}, got {n_records}. Ask for fewer labels, or use a base with "
-                "a smaller epsilon."
+                f"`X` must hold about {math.ceil(least / share)} records for {n_labels} labels "
+                f"within epsilon {epsilon:g}, got {n_records}. Ask for fewer labels, or use a base "
+                "with a smaller epsilon."
             )
         low, high = least, n_records + 1
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (middle, high) if self._fits(middle, asked, n_records) else (low, middle)
+            low, high = (middle, high) if self._fits(middle, n_labels, n_records) else (low, middle)
         return low
 
-    def _fits(self, part: int, asked: int, n_records: int) -> bool:
+    def _fits(self, part: int, n_labels: int, n_records: int) -> bool:
         if part > n_records:
             return False
-        base = self.base.mechanism(asked, part - asked)
+        base = self.base.mechanism(n_labels, part - n_labels)
         return ActiveLearning(base, n_records).guarantee.epsilon <= self.epsilon
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 from tacit.accounting import prediction as prices
 from tacit.accounting.amplification import largest_base_epsilon
-from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
@@ -75,6 +74,7 @@ class AgnosticPredictor(PerQuestionLearner):
     """
 
     mechanism_: RelabelledPrediction
+    _paper_sets_guarantee = True
 
     def _chosen(
         self, n_records: int, epsilon: float, answers: int, alpha: float | None
@@ -82,11 +82,6 @@ class AgnosticPredictor(PerQuestionLearner):
         if alpha is None:
             return practical_rule(self.hypotheses, n_records, epsilon, answers)
         return paper_rule(self.hypotheses, n_records, epsilon=epsilon, alpha=alpha, answers=answers)
-
-    def _account(self, budget: Budget) -> Budget:
-        if self.constants == "paper":
-            return self._plan().guarantee
-        return budget
 
 
 def practical_rule(
@@ -168,7 +163,7 @@ def paper_rule(
     growth = growth_bound(hypotheses)
     needed = n_records
     # The conditions mention n on both sides; grow n until they hold.
-    while (found := _paper_sizes(growth, needed, epsilon, alpha)) is None:
+    while (sizes := _paper_sizes(growth, needed, epsilon, alpha)) is None:
         needed = math.ceil(1.1 * needed) + 1
     if needed > n_records:
         raise InvalidArgument(
@@ -176,7 +171,7 @@ def paper_rule(
             f"alpha={alpha:g}, epsilon={epsilon:.3g} per answer, got {n_records}. Use "
             "constants='practical', or ask for less."
         )
-    subset, eta = found
+    subset, eta = sizes
     rate = 1 / (eta * n_records)
     return RelabelledPrediction(
         hypotheses,

@@ -2,55 +2,42 @@
 
 from __future__ import annotations
 
-import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, Self
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from tacit import validation
 from tacit.accounting.answer import Answer
-from tacit.accounting.budget import Budget, Neighbouring
-from tacit.accounting.events import Event
+from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.accounting.price import price
 from tacit.accounting.pure import pure_epsilon_for
 from tacit.errors import LedgerError, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
-from tacit.hypotheses.points import as_points
+from tacit.hypotheses.points import FloatArray, as_points
+from tacit.hypothesis_learners.estimator import HypothesisEstimator
+from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.labeling import question_keys
 from tacit.labeling.source import Answering
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.ledger.analysts import Analyst
-from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.prediction import PredictionMechanism
-from tacit.noise import NoiseSource, SecureNoise, Uncopyable
+from tacit.noise import NoiseSource
 from tacit.report.statement import PrivacyStatement
-
-ASSUMPTIONS = (
-    "Features and labels of the records were not looked at to choose the settings.",
-    "Which records were sampled, and every other draw, stays inside this process.",
-)
-
-CONSTANTS = ("practical", "paper")
 
 REFUSED = -1
 """What ``predict`` gives for a question that was refused."""
 
 
-class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
+class AnsweringLearner(HypothesisEstimator, ABC):
     """Holds private records and answers questions about public points, each one priced."""
 
     hypotheses: HypothesisClass
-    epsilon: float
-    delta: float
-    ledger: Any
-    key: str | None
+    _paper_sets_guarantee: ClassVar[bool] = False
+    """Whether the paper's constants lead to a guarantee of their own, whatever ``epsilon`` is."""
 
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the records and choose the settings; nothing is released.
@@ -95,7 +82,7 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _open_on(self, ledger: Ledger) -> Answering:
         noise = self._noise()
-        return self.open(ledger, noise=noise, key=self.key or f"fit-{noise.bits(64):016x}")
+        return self.open(ledger, noise=noise, key=self._plan_key(noise))
 
     @abstractmethod
     def _settle(self, n_records: int, budget: Budget) -> None:
@@ -108,10 +95,6 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
     @abstractmethod
     def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
         """Open the plan, and train what answers need."""
-
-    def _account(self, budget: Budget) -> Budget:
-        """The lifetime budget of an account of its own."""
-        return budget
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -153,56 +136,47 @@ class AskedLearner(BaseEstimator, ABC):  # type: ignore[misc]
     def privacy_(self) -> PrivacyStatement:
         """What is protected, from whom, how well, and what it rests on. Public."""
         plan, opened = self._fitted_plan(), self._opened
-        found: dict[Event, int] = {}
-        asked = 0
+        spent, questions = 0.0, 0
         if opened is not None:
-            found, tally = opened.ledger.usage(opened.plan_id), opened.ledger.tally(opened.plan_id)
-            asked = tally.answered + tally.refused
-        usage = {event: times for event, times in found.items() if times}
-        spent = price(usage, delta=plan.guarantee.delta).epsilon if usage else 0.0
-        return PrivacyStatement(
-            epsilon=plan.guarantee.epsilon,
-            delta=plan.guarantee.delta,
-            spent_epsilon=min(spent, plan.guarantee.epsilon),
-            neighbouring=Neighbouring.REPLACE,
-            unit="record",
+            usage = opened.ledger.usage(opened.plan_id)
+            tally = opened.ledger.tally(opened.plan_id)
+            questions = tally.answered + tally.refused
+            if usage := {event: times for event, times in usage.items() if times}:
+                spent = price(usage, delta=plan.guarantee.delta).epsilon
+        return self._statement(
+            plan,
             mechanism=plan.mechanism,
-            accountant=plan.accountant,
-            questions=asked,
-            assumptions=ASSUMPTIONS,
+            spent=spent,
+            questions=questions,
             secure=opened is None or self._secure,
         )
 
     def _fitted_plan(self) -> Plan:
-        if not hasattr(self, "_records"):
-            raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
+        self._check_fitted("_records")
         return self._plan()
 
     def _answering(self) -> Answering:
         self._fitted_plan()
         if self._opened is not None:
             return self._opened
-        return self._open_on(MemoryLedger(self._account(Budget(self.epsilon, self.delta))))
-
-    def _noise(self) -> NoiseSource:
-        """The secure source. Tests override this, and everything they make says so."""
-        return SecureNoise()
+        account = Budget(self.epsilon, self.delta)
+        if self._paper_sets_guarantee and self.constants == "paper":
+            account = self._plan().guarantee
+        return self._open_on(MemoryLedger(account))
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_records"):
-            self._refuse()
+            raise PrivateValueError(
+                f"A fitted {type(self).__name__} holds private records: it is not pickled, copied "
+                "or saved. Its answers are on the ledger."
+            )
         return dict(super().__getstate__())
 
-    def _refuse(self) -> NoReturn:
-        raise PrivateValueError(
-            f"A fitted {type(self).__name__} holds private records: it is not pickled, copied or "
-            "saved. Its answers are on the ledger."
-        )
 
-
-class PerQuestionLearner(AskedLearner):
+class PerQuestionLearner(AnsweringLearner):
     """Draws every answer by itself, under constants of its own or those of the paper."""
 
+    answers: int
     mechanism_: PredictionMechanism
 
     def __init__(
@@ -217,21 +191,12 @@ class PerQuestionLearner(AskedLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.answers = answers
-        self.constants = constants
-        self.alpha = alpha
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
         answers = validation.positive_integer(answers=self.answers)
         each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
-        alpha = None
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
-            alpha = validation.probability("Give the excess error to reach.", alpha=self.alpha)
+        alpha = self._paper_alpha() if self._uses_paper_constants() else None
         self.mechanism_ = self._chosen(n_records, each, answers, alpha)
 
     @abstractmethod
@@ -243,13 +208,13 @@ class PerQuestionLearner(AskedLearner):
     def _plan(self) -> Plan:
         return self.mechanism_.plan(self.delta)
 
-    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestion:
-        return PerQuestion(
+    def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> PerQuestionAnswers:
+        return PerQuestionAnswers(
             self.mechanism_, self._records, ledger, delta=self.delta, noise=noise, key=key
         )
 
 
-class PerQuestion(Uncopyable):
+class PerQuestionAnswers(OpenedPlan):
     """Answers that are drawn and paid for one by one, on a ledger.
 
     Parameters
@@ -273,50 +238,13 @@ class PerQuestion(Uncopyable):
         noise: NoiseSource,
         key: str,
     ) -> None:
-        check_noise(ledger, noise)
+        n_features = mechanism.hypotheses.n_features
+        super().__init__(mechanism.plan(delta), ledger, n_features=n_features, noise=noise, key=key)
         self._mechanism, self._records = mechanism, records
-        self._noise, self.ledger = noise, ledger
-        self.plan_id = ledger.open_plan(mechanism.plan(delta), key)
-        self.plan = ledger.plan(self.plan_id)
-        self._lock = threading.Lock()
 
-    def ask(
-        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
-    ) -> list[Answer]:
-        """Answer questions; those answered before get the same answer, at no cost."""
-        table = as_points(points, self._mechanism.hypotheses.n_features)
-
+    def _release(self, table: FloatArray) -> LedgerRelease:
         def draw(rows: Sequence[int]) -> list[Answer]:
-            records = self._records
-            return self._mechanism.release(
-                records.X, records.y, table[list(rows)], noise=self._noise
-            )
+            records, points = self._records, table[list(rows)]
+            return self._mechanism.release(records.X, records.y, points, noise=self._noise)
 
-        with self._lock:
-            release = PaidEach(self._mechanism.event, draw)
-            return self.ledger.answer(self.plan_id, list(questions), release, on_behalf=on_behalf)
-
-    def __repr__(self) -> str:
-        return f"PerQuestion({self._mechanism.name}, {self.ledger!r})"
-
-
-class PaidEach:
-    """Draws for a ledger; every new question costs one event."""
-
-    def __init__(self, event: Event, draw: Callable[[Sequence[int]], list[Answer]]) -> None:
-        self._event, self._draw = event, draw
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return {self._event: questions}
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        return self._draw(new)
-
-    def abandon(self) -> None:
-        """Nothing is kept between answers."""
-
-
-def check_noise(ledger: Ledger, noise: NoiseSource) -> None:
-    """Refuse test noise on a ledger that does not allow it."""
-    if not noise.secure and not ledger.allow_insecure:
-        raise LedgerError(INSECURE_REFUSED)
+        return LedgerRelease.per_answer(self._mechanism.event, draw)

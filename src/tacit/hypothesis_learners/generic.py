@@ -6,10 +6,8 @@ from typing import Any
 
 from tacit import validation
 from tacit.errors import InvalidArgument
-from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.asking import CONSTANTS
 from tacit.hypothesis_learners.learner import PartlyLabelledLearner
 from tacit.mechanisms.learning import LearningMechanism
 from tacit.mechanisms.sanitize import Sanitizer
@@ -65,6 +63,8 @@ class GenericLearner(PartlyLabelledLearner):
     (1.0, array([0, 1]))
     """
 
+    sanitizer: Any
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -77,31 +77,21 @@ class GenericLearner(PartlyLabelledLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.sanitizer = sanitizer
-        self.epsilon = epsilon
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
-    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
-        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+    def _mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         validation.instance(Sanitizer, sanitizer=self.sanitizer)
         validation.positive(epsilon=self.epsilon)
         if unlabelled < 1:
             raise InvalidArgument("`y` must mark at least one record as unlabelled (-1), got none.")
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
+        if self._uses_paper_constants():
             self._check_sizes(labelled, unlabelled)
         return SanitizedLearning(
             self.hypotheses, self.sanitizer, self.epsilon, labelled, unlabelled
         )
 
     def _check_sizes(self, labelled: int, unlabelled: int) -> None:
-        alpha = validation.probability("Give the error to reach.", alpha=self.alpha)
-        beta = validation.probability("Give the chance of more.", beta=self.beta)
+        alpha, beta = self._paper_alpha("error to reach"), self._paper_beta()
         common = sizes.uniform_convergence(self.hypotheses.vc_dimension, alpha, beta)
         candidates = growth_bound(self.hypotheses)(self.sanitizer.size)
         drawn = sizes.selection_records(candidates, self.epsilon, alpha, beta)

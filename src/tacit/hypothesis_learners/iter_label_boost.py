@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any, ClassVar
 
 from tacit import validation
 from tacit.errors import InvalidArgument
-from tacit.hypotheses.base import HypothesisClass
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.asking import CONSTANTS
 from tacit.hypothesis_learners.learner import BaseLearner, PartlyLabelledLearner
 from tacit.mechanisms.learning import (
     LearningMechanism,
@@ -99,6 +97,10 @@ class IterLabelBoost(PartlyLabelledLearner):
     array([0, 1])
     """
 
+    rounds: int
+    base_records: int | None
+    with_replacement: bool
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -115,53 +117,41 @@ class IterLabelBoost(PartlyLabelledLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.base = base
-        self.epsilon = epsilon
-        self.rounds = rounds
-        self.selection_epsilon = selection_epsilon
-        self.base_records = base_records
-        self.with_replacement = with_replacement
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
-    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
-        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+    def _mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         validation.instance(BaseLearner, base=self.base)
         epsilon = validation.positive(epsilon=self.epsilon)
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
-            found = self._paper(labelled, unlabelled)
+        if self._uses_paper_constants():
+            mechanism = self._paper(labelled, unlabelled)
         else:
-            found = self._practical(labelled, unlabelled, epsilon)
-        if found.guarantee.epsilon > epsilon:
+            mechanism = self._practical(labelled, unlabelled, epsilon)
+        least = mechanism.guarantee.epsilon
+        if least > epsilon:
             raise InvalidArgument(
-                f"`epsilon` must be at least {found.guarantee.epsilon:.4g} for {labelled} labelled "
+                f"`epsilon` must be at least {least:.4g} for {labelled} labelled "
                 f"records and this base, got {epsilon:g}. With more records, a smaller part of "
                 "them hides each one better."
             )
-        return found
+        return mechanism
 
     def _practical(self, labelled: int, unlabelled: int, epsilon: float) -> LearningMechanism:
         """Return the largest parts that stay within epsilon, by bisection; smaller are cheaper."""
         rounds = validation.positive_integer(rounds=self.rounds)
+
+        def build(part: float) -> LearningMechanism:
+            sizes_of_rounds = schedule(labelled, unlabelled, rounds, part)
+            return self._build(sizes_of_rounds, labelled, unlabelled)
+
         low, high = 0.0, 1.0
-        best, whole = (
-            self._build(schedule(labelled, unlabelled, rounds, part), labelled, unlabelled)
-            for part in (low, high)
-        )
+        best, whole = build(low), build(high)
         if whole.guarantee.epsilon <= epsilon:
             return whole
         while high - low > 1 / (4 * (labelled + unlabelled)):
             middle = (low + high) / 2
-            found = self._build(
-                schedule(labelled, unlabelled, rounds, middle), labelled, unlabelled
-            )
-            if found.guarantee.epsilon <= epsilon:
-                low, best = middle, found
+            candidate = build(middle)
+            if candidate.guarantee.epsilon <= epsilon:
+                low, best = middle, candidate
             else:
                 high = middle
         return best
@@ -170,13 +160,8 @@ class IterLabelBoost(PartlyLabelledLearner):
         n = validation.positive_integer(
             "Give the records that the base needs.", base_records=self.base_records
         )
-        alpha = validation.probability("Give the error to reach.", alpha=self.alpha)
-        beta = validation.probability("Give the chance of more.", beta=self.beta)
-        if self.selection_epsilon != 1:
-            raise InvalidArgument(
-                "`selection_epsilon` must be 1 with the constants of the paper, "
-                f"got {self.selection_epsilon!r}."
-            )
+        alpha, beta = self._paper_alpha("error to reach"), self._paper_beta()
+        self._check_paper_selection()
         d = max(1, self.hypotheses.vc_dimension)
         needed = math.ceil(576_000 / alpha * d * math.log(768 / (alpha * beta)))
         sizes.refuse_small("labelled records", labelled, needed)
@@ -192,20 +177,14 @@ class IterLabelBoost(PartlyLabelledLearner):
         wanted = final if self.base_records is None else self.base_records
         n = max(1, final // _PAPER_LAST) if paper else min(final, wanted)
         left = unlabelled - sum(r.taken for r in rounds)
-        found: LearningMechanism = SubsampledLearning(
+        mechanism: LearningMechanism = SubsampledLearning(
             self.base.mechanism(n, 0), final, left, paper or self.with_replacement
         )
         for r in reversed(rounds):
-            found = IteratedRelabelling(
-                found,
-                self.hypotheses,
-                self.selection_epsilon,
-                r.labelled,
-                r.taken,
-                r.kept_labelled,
-                r.kept_taken,
+            mechanism = IteratedRelabelling(
+                mechanism, self.hypotheses, self.selection_epsilon, *astuple(r)
             )
-        return found
+        return mechanism
 
 
 def schedule(labelled: int, unlabelled: int, rounds: int, part: float) -> list[Round]:
@@ -217,15 +196,15 @@ def schedule(labelled: int, unlabelled: int, rounds: int, part: float) -> list[R
     [Round(labelled=100, taken=1000, kept_labelled=10, kept_taken=100)]
     """
     weights = [_GROWTH**i for i in range(rounds)]
-    found: list[Round] = []
+    sizes_of_rounds: list[Round] = []
     left = unlabelled
     for i in range(rounds):
         taken = left if i == rounds - 1 else unlabelled * weights[i] // sum(weights)
-        kept = max(1, math.floor(part * labelled))
+        kept_labelled = max(1, math.floor(part * labelled))
         kept_taken = max(min(1, taken), math.floor(part * taken))
-        found.append(Round(labelled, taken, kept, kept_taken))
-        labelled, left = kept + kept_taken, left - taken
-    return found
+        sizes_of_rounds.append(Round(labelled, taken, kept_labelled, kept_taken))
+        labelled, left = kept_labelled + kept_taken, left - taken
+    return sizes_of_rounds
 
 
 def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> list[Round]:
@@ -238,9 +217,9 @@ def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> 
     >>> paper_schedule(2 * 10**8, 10**4, 1, 0.1, 0.1)  # there are enough labels already
     []
     """
-    found: list[Round] = []
+    rounds: list[Round] = []
     while labelled < 300 * n:
-        i = len(found) + 1
+        i = len(rounds) + 1
         alpha_i, beta_i = alpha / (24 * 2**i), beta / (4 * 2**i)
         most = 30_000 * n
         exponent = alpha_i * labelled / (200 * d)
@@ -251,7 +230,7 @@ def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> 
                 f"`labelled records` must be more for round {i} of the paper's schedule, "
                 f"got {labelled}."
             )
-        kept = max(1, labelled // _PAPER_KEPT)
-        found.append(Round(labelled, most, kept, most // _PAPER_KEPT))
-        labelled = kept + most // _PAPER_KEPT
-    return found
+        kept_labelled, kept_taken = max(1, labelled // _PAPER_KEPT), most // _PAPER_KEPT
+        rounds.append(Round(labelled, most, kept_labelled, kept_taken))
+        labelled = kept_labelled + kept_taken
+    return rounds

@@ -6,9 +6,7 @@ from typing import Any
 
 from tacit import validation
 from tacit.errors import InvalidArgument
-from tacit.hypotheses.base import HypothesisClass
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.asking import CONSTANTS
 from tacit.hypothesis_learners.learner import BaseLearner, PartlyLabelledLearner
 from tacit.mechanisms.learning import LearningMechanism, RelabelledLearning
 
@@ -67,6 +65,8 @@ class LabelBoost(PartlyLabelledLearner):
     (2.448, array([0, 1]))
     """
 
+    relabel: int | None
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -80,19 +80,9 @@ class LabelBoost(PartlyLabelledLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.base = base
-        self.selection_epsilon = selection_epsilon
-        self.relabel = relabel
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
-    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
-        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+    def _mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         validation.instance(BaseLearner, base=self.base)
         taken = unlabelled
         if self.relabel is not None:
@@ -102,18 +92,13 @@ class LabelBoost(PartlyLabelledLearner):
                     f"`relabel` must be at most the {unlabelled} records without labels, "
                     f"got {taken}."
                 )
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
+        if self._uses_paper_constants():
             self._check_sizes(labelled, taken)
         base = self.base.mechanism(labelled + taken, unlabelled - taken)
         return RelabelledLearning(base, self.hypotheses, self.selection_epsilon, labelled, taken)
 
     def _check_sizes(self, labelled: int, taken: int) -> None:
-        alpha = validation.probability("Give the error to reach.", alpha=self.alpha)
-        beta = validation.probability("Give the chance of more.", beta=self.beta)
-        if self.selection_epsilon != 1:
-            raise InvalidArgument(
-                "`selection_epsilon` must be 1 with the constants of the paper, "
-                f"got {self.selection_epsilon!r}."
-            )
+        alpha, beta = self._paper_alpha("error to reach"), self._paper_beta()
+        self._check_paper_selection()
         needed = sizes.boosted_labels(self.hypotheses.vc_dimension, taken, alpha, beta)
         sizes.refuse_small("labelled records", labelled, needed)

@@ -6,35 +6,56 @@ Proof: ``docs/proofs/relabelling.md`` and ``docs/proofs/sparse_vote.md``.
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tacit import validation
 from tacit.accounting import amplification as prices
-from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget
-from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
-from tacit.hypotheses.points import as_points
-from tacit.hypothesis_learners.asking import CONSTANTS, AskedLearner, check_noise
+from tacit.hypotheses.points import FloatArray
+from tacit.hypothesis_learners.asking import AnsweringLearner
+from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.ledger import Ledger
-from tacit.ledger.analysts import Analyst
-from tacit.mechanisms.counts import VoteCounts
-from tacit.mechanisms.relabelled import RelabelledVote, RelabelledVoteRun
+from tacit.mechanisms.relabelled import RelabelledVote
 from tacit.mechanisms.sparse_vector import SparseVote
-from tacit.noise import NoiseSource, Uncopyable
+from tacit.noise import NoiseSource
 
 _SHARES = tuple(0.9 * 0.65**step for step in range(12))
 _CLEAR = 0.9
 """A vote with this share on one side should be answered."""
 
 
-class AgnosticOracle(AskedLearner):
+class VotingOracle(AnsweringLearner):
+    """An oracle that answers by a vote of teachers on relabelled records."""
+
+    cutoff: int | str
+    mechanism_: RelabelledVote
+    _paper_sets_guarantee = True
+
+    def _paper_vote(self, n_records: int, budget: Budget, questions: int) -> RelabelledVote:
+        alpha, beta = self._paper_alpha(), self._paper_beta("chance of failure")
+        return paper_mechanism(
+            self.hypotheses, n_records, budget, questions=questions, alpha=alpha, beta=beta
+        )
+
+    def _requirements(
+        self, n_records: int, budget: Budget, questions: int, questions_per_refusal: int
+    ) -> VoteRequirements:
+        if self.cutoff == "auto":
+            cutoff = math.ceil(questions / questions_per_refusal)
+        else:
+            cutoff = validation.positive_integer(cutoff=self.cutoff)
+        selection_epsilon = validation.positive(selection_epsilon=self.selection_epsilon)
+        return VoteRequirements(
+            self.hypotheses, n_records, budget, questions, cutoff, selection_epsilon
+        )
+
+
+class AgnosticOracle(VotingOracle):
     """Answers many questions, nearly as well as the best hypothesis of a class would.
 
     A vote of teachers trained on the records as they are may be up to three times worse than the
@@ -97,6 +118,11 @@ class AgnosticOracle(AskedLearner):
     True
     """
 
+    n_questions: int
+    subset: int | str
+    n_teachers: int | str
+    resample: bool
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -115,108 +141,55 @@ class AgnosticOracle(AskedLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_questions = n_questions
-        self.cutoff = cutoff
-        self.selection_epsilon = selection_epsilon
-        self.subset = subset
-        self.n_teachers = n_teachers
-        self.resample = resample
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
         questions = validation.positive_integer(n_questions=self.n_questions)
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
-            alpha = validation.probability("Give the excess error to reach.", alpha=self.alpha)
-            beta = validation.probability("Give the chance of failure.", beta=self.beta)
-            self.mechanism_ = paper_mechanism(
-                self.hypotheses, n_records, budget, questions=questions, alpha=alpha, beta=beta
-            )
+        if self._uses_paper_constants():
+            self.mechanism_ = self._paper_vote(n_records, budget, questions)
             return
-        cutoff = (
-            max(1, math.ceil(questions / 100))
-            if self.cutoff == "auto"
-            else validation.positive_integer(cutoff=self.cutoff)
+        requirements = replace(
+            self._requirements(n_records, budget, questions, 100),
+            teachers=self.n_teachers,
+            resample=self.resample,
         )
-        wanted = Wanted(
-            self.hypotheses,
-            n_records,
-            budget,
-            questions,
-            cutoff,
-            validation.positive(selection_epsilon=self.selection_epsilon),
-            self.n_teachers,
-            self.resample,
-        )
-        self.mechanism_ = practical_mechanism(wanted, self.subset)
-
-    def _account(self, budget: Budget) -> Budget:
-        return self._plan().guarantee if self.constants == "paper" else budget
+        self.mechanism_ = practical_mechanism(requirements, self.subset)
 
     def _plan(self) -> Plan:
         return self.mechanism_.plan()
 
     def _open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> RelabelledAnswers:
-        return RelabelledAnswers(self.mechanism_, self._records, ledger, noise=noise, key=key)
+        return RelabelledAnswers(
+            self.mechanism_, self._plan(), self._records, ledger, noise=noise, key=key
+        )
 
 
-class RelabelledAnswers(Uncopyable):
+class RelabelledAnswers(OpenedPlan):
     """One relabelling opened on a ledger."""
 
     def __init__(
         self,
         mechanism: RelabelledVote,
+        plan: Plan,
         records: BinaryRecords,
         ledger: Ledger,
         *,
         noise: NoiseSource,
         key: str,
     ) -> None:
-        check_noise(ledger, noise)
-        self.ledger = ledger
-        self.plan_id = ledger.open_plan(mechanism.plan(), key)
-        self.plan = ledger.plan(self.plan_id)
-        self._n_features = mechanism.hypotheses.n_features
+        n_features = mechanism.hypotheses.n_features
+        super().__init__(plan, ledger, n_features=n_features, noise=noise, key=key)
         self._run = mechanism.start(records.X, records.y, noise=noise)
-        self._lock = threading.Lock()
 
-    def ask(
-        self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
-    ) -> list[Answer]:
-        """Answer questions; those answered before get the same answer, at no cost."""
-        counts = self._run.count(as_points(points, self._n_features))
-        with self._lock:
-            release = PaidOnce(self._run, counts)
-            return self.ledger.answer(self.plan_id, list(questions), release, on_behalf=on_behalf)
-
-    def __repr__(self) -> str:
-        return f"RelabelledAnswers({self.ledger!r})"
-
-
-class PaidOnce:
-    """Draws for a ledger from one relabelled run."""
-
-    def __init__(self, run: RelabelledVoteRun, counts: VoteCounts) -> None:
-        self._run, self._counts = run, counts
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return self._run.most_it_can_cost(questions)
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        return self._run.release(self._counts[list(new)])
-
-    def abandon(self) -> None:
-        self._run.abandon()
+    def _release(self, table: FloatArray) -> LedgerRelease:
+        run, counts = self._run, self._run.count(table)
+        return LedgerRelease(
+            run.most_it_can_cost, lambda new: run.release(counts[list(new)]), run.abandon
+        )
 
 
 @dataclass(frozen=True)
-class Wanted:
+class VoteRequirements:
     """What an oracle is asked to be, apart from how many records it samples. Public.
 
     Parameters
@@ -271,13 +244,13 @@ class Wanted:
     def best(self) -> RelabelledVote | None:
         """Return the mechanism that leaves most records to each teacher, if there is one."""
         sizes = sorted({max(1, math.floor(share * self.n_records)) for share in _SHARES})
-        usable = [found for size in sizes if (found := self.with_subset(size)) is not None]
-        if not usable:
-            return None
-        return max(usable, key=lambda found: found.subset / found.teachers)
+        usable = [vote for size in sizes if (vote := self.with_subset(size)) is not None]
+        return max(usable, key=lambda vote: vote.subset / vote.teachers, default=None)
 
 
-def practical_mechanism(wanted: Wanted, subset: int | str = "auto") -> RelabelledVote:
+def practical_mechanism(
+    requirements: VoteRequirements, subset: int | str = "auto"
+) -> RelabelledVote:
     """Return settings within the budget, chosen from public numbers alone.
 
     Refuses, with the size needed, when teachers would have too few records.
@@ -285,19 +258,19 @@ def practical_mechanism(wanted: Wanted, subset: int | str = "auto") -> Relabelle
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> found = practical_mechanism(Wanted(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1))
-    >>> found.event.pure_epsilon <= 1.0
+    >>> requirements = VoteRequirements(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1)
+    >>> practical_mechanism(requirements).event.pure_epsilon <= 1.0
     True
     """
-    if wanted.budget.delta == 0:
+    if requirements.budget.delta == 0:
         raise InvalidArgument("`delta` must be above 0: the sparse vector has no pure price.")
     if subset == "auto":
-        found = wanted.best()
+        vote = requirements.best()
     else:
-        found = wanted.with_subset(validation.positive_integer(subset=subset))
-    if found is None:
-        raise InvalidArgument(_too_few(wanted, subset))
-    return found
+        vote = requirements.with_subset(validation.positive_integer(subset=subset))
+    if vote is None:
+        raise InvalidArgument(_too_few(requirements, subset))
+    return vote
 
 
 def _base_budget(
@@ -331,20 +304,20 @@ def clear_teachers(vote: SparseVote, questions: int) -> int:
     return math.ceil(2 * (vote.threshold + spare + 1) / (2 * _CLEAR - 1))
 
 
-def _too_few(wanted: Wanted, subset: int | str) -> str:
-    if (subset, wanted.teachers) != ("auto", "auto"):
+def _too_few(requirements: VoteRequirements, subset: int | str) -> str:
+    if (subset, requirements.teachers) != ("auto", "auto"):
         return (
             "`subset` and `n_teachers` do not fit the budget: sampling so many records leaves "
             "nothing for the vote, or there are more teachers than sampled records. Leave them "
             "at 'auto'."
         )
-    needed = 2 * wanted.n_records
-    while replace(wanted, n_records=needed).best() is None:
+    needed = 2 * requirements.n_records
+    while replace(requirements, n_records=needed).best() is None:
         needed *= 2
     return (
-        f"`X` must hold up to {needed} records for epsilon {wanted.budget.epsilon:g} and "
-        f"{wanted.cutoff} refusal(s), got {wanted.n_records}: teachers would have fewer than "
-        f"{wanted.hypotheses.vc_dimension + 1} records each."
+        f"`X` must hold up to {needed} records for epsilon {requirements.budget.epsilon:g} and "
+        f"{requirements.cutoff} refusal(s), got {requirements.n_records}: teachers would have "
+        f"fewer than {requirements.hypotheses.vc_dimension + 1} records each."
     )
 
 

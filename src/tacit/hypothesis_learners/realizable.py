@@ -14,7 +14,7 @@ from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.hypothesis_learners.asking import AskedLearner
+from tacit.hypothesis_learners.asking import AnsweringLearner
 from tacit.labeling.source import Answering, VotingSource
 from tacit.ledger import Ledger
 from tacit.mechanisms.counts import VoteCounts
@@ -40,7 +40,7 @@ class HypothesisVoters:
         return f"HypothesisVoters(n_teachers={self.n_teachers}, <private>)"
 
 
-class RealizablePredictor(AskedLearner):
+class RealizablePredictor(AnsweringLearner):
     """Answers by a private vote of hypotheses, each with the fewest mistakes on its own shard.
 
     For data on which some hypothesis makes (nearly) no mistake: every teacher then finds nearly the
@@ -86,6 +86,9 @@ class RealizablePredictor(AskedLearner):
     [0, 1]
     """
 
+    answers: int
+    n_teachers: int | str
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -98,14 +101,7 @@ class RealizablePredictor(AskedLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.answers = answers
-        self.n_teachers = n_teachers
-        self.alpha = alpha
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
         answers = validation.positive_integer(answers=self.answers)

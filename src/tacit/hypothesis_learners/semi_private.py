@@ -11,7 +11,6 @@ from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.candidates import Candidates, PublicCover
 from tacit.hypotheses.growth import growth_bound
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.asking import CONSTANTS
 from tacit.hypothesis_learners.learner import HypothesisLearner
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled, SelectionLearning
 
@@ -99,13 +98,7 @@ class SemiPrivateLearner(HypothesisLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any, *, X_public: Any) -> Self:
         """Release a hypothesis.
@@ -124,13 +117,12 @@ class SemiPrivateLearner(HypothesisLearner):
         if not len(records.X):
             raise InvalidArgument("`X` must hold at least one record, got none.")
         mechanism = SelectionLearning(cover, self.epsilon, len(records.X))
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
+        if self._uses_paper_constants():
             self._check_sizes(len(records.X), len(cover.points))
         return self._release(mechanism, records)
 
     def _check_sizes(self, n_records: int, n_public: int) -> None:
-        alpha = validation.probability("Give the excess error to reach.", alpha=self.alpha)
-        beta = validation.probability("Give the chance of more.", beta=self.beta)
+        alpha, beta = self._paper_alpha(), self._paper_beta()
         d = self.hypotheses.vc_dimension
         sizes.refuse_small("X_public", n_public, sizes.public_points(d, alpha, beta))
         candidates = growth_bound(self.hypotheses)(n_public)

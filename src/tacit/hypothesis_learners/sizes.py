@@ -65,10 +65,10 @@ def boosted_labels(vc_dimension: int, unlabelled: int, alpha: float, beta: float
     return labels
 
 
-def refuse_small(name: str, found: int, needed: int) -> None:
+def refuse_small(name: str, actual: int, needed: int) -> None:
     """Refuse when the papers' constants need more than there is."""
-    if found < needed:
+    if actual < needed:
         raise InvalidArgument(
-            f"`{name}` must number at least {needed} with the constants of the paper, got {found}. "
-            "Use constants='practical', or ask for less accuracy."
+            f"`{name}` must number at least {needed} with the constants of the paper, "
+            f"got {actual}. Use constants='practical', or ask for less accuracy."
         )

@@ -11,8 +11,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
 
 from tacit import validation
 from tacit.accounting import prediction as prices
@@ -20,11 +18,11 @@ from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.hypothesis_learners.asking import CONSTANTS, PerQuestionLearner
+from tacit.hypothesis_learners.asking import PerQuestionLearner
+from tacit.hypothesis_learners.estimator import HypothesisEstimator
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.mechanisms.exact import sampling
 from tacit.mechanisms.prediction import HypothesisPrediction, draw_from_subset
-from tacit.noise import NoiseSource, SecureNoise
 
 _SHARES = tuple(step / 20 for step in range(1, 20))
 _FLIPS = tuple(0.4 * 0.85**step for step in range(80))
@@ -51,8 +49,8 @@ def stable_settings(
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> found = stable_settings(Thresholds(), 10_000, 0.1)
-    >>> found.subset, round(found.stability, 6)
+    >>> settings = stable_settings(Thresholds(), 10_000, 0.1)
+    >>> settings.subset, round(settings.stability, 6)
     (349, 0.1)
     """
     growth = growth_bound(hypotheses)
@@ -107,7 +105,7 @@ def paper_settings(
     return StableSettings(subset, gamma, stability, 3 * alpha)
 
 
-class StablePredictor(BaseEstimator):  # type: ignore[misc]
+class StablePredictor(HypothesisEstimator):
     """Predictions whose probabilities move by at most ``stability`` when one record is replaced.
 
     **Stable is not private.** One record may decide a prediction with probability ``stability_``,
@@ -146,6 +144,8 @@ class StablePredictor(BaseEstimator):  # type: ignore[misc]
     0.1
     """
 
+    stability: float
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -154,10 +154,7 @@ class StablePredictor(BaseEstimator):  # type: ignore[misc]
         constants: str = "practical",
         alpha: float | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.stability = stability
-        self.constants = constants
-        self.alpha = alpha
+        self._store_parameters(locals())
 
     def fit(self, X: Any, y: Any) -> Self:
         """Keep the records and choose the settings."""
@@ -165,10 +162,9 @@ class StablePredictor(BaseEstimator):  # type: ignore[misc]
         stability = validation.probability(stability=self.stability)
         self._records = BinaryRecords.read(self.hypotheses, X, y)
         n_records = len(self._records)
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
-            alpha = validation.probability("Give the excess error to reach.", alpha=self.alpha)
+        if self._uses_paper_constants():
             self.settings_ = paper_settings(
-                self.hypotheses, n_records, alpha=alpha, gamma=stability / 3
+                self.hypotheses, n_records, alpha=self._paper_alpha(), gamma=stability / 3
             )
         else:
             self.settings_ = stable_settings(self.hypotheses, n_records, stability)
@@ -209,13 +205,13 @@ class StablePredictor(BaseEstimator):  # type: ignore[misc]
         """
         records, settings = self._fitted
         points = as_points(X, self.hypotheses.n_features)
-        dealt = sampling.random_subset(len(records), len(records), noise=self._noise())
+        order = sampling.random_subset(len(records), len(records), noise=self._noise())
         blocks = len(records) // settings.subset
         chances = [
             selected_chance(
                 self.hypotheses,
                 records,
-                records.X[dealt[block * settings.subset : (block + 1) * settings.subset]],
+                records.X[order[block * settings.subset : (block + 1) * settings.subset]],
                 settings.selection_epsilon,
                 points,
             )
@@ -233,12 +229,8 @@ class StablePredictor(BaseEstimator):  # type: ignore[misc]
 
     @property
     def _fitted(self) -> tuple[BinaryRecords, StableSettings]:
-        if not hasattr(self, "settings_"):
-            raise NotFittedError("This StablePredictor is not fitted yet. Call fit first.")
+        self._check_fitted("settings_")
         return self._records, self.settings_
-
-    def _noise(self) -> NoiseSource:
-        return SecureNoise()
 
     def __getstate__(self) -> dict[str, Any]:
         if hasattr(self, "_records"):
@@ -325,13 +317,13 @@ class PrivatePredictor(PerQuestionLearner):
         self, n_records: int, epsilon: float, answers: int, alpha: float | None
     ) -> HypothesisPrediction:
         if alpha is None:
-            found, flip = private_settings(self.hypotheses, n_records, epsilon)
+            settings, flip = private_settings(self.hypotheses, n_records, epsilon)
         else:
             third = epsilon * alpha / 6
-            found = paper_settings(self.hypotheses, n_records, alpha=alpha, gamma=third)
+            settings = paper_settings(self.hypotheses, n_records, alpha=alpha, gamma=third)
             flip = alpha
         return HypothesisPrediction(
-            self.hypotheses, n_records, found.subset, found.selection_epsilon, flip, answers
+            self.hypotheses, n_records, settings.subset, settings.selection_epsilon, flip, answers
         )
 
 
@@ -345,19 +337,19 @@ def private_settings(
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> found, flip = private_settings(Thresholds(), 10_000, 1.0)
-    >>> round(prices.flipped_epsilon(flip, delta=found.stability), 6)
+    >>> settings, flip = private_settings(Thresholds(), 10_000, 1.0)
+    >>> round(prices.flipped_epsilon(flip, delta=settings.stability), 6)
     1.0
     """
     best: tuple[StableSettings, float] | None = None
     for flip in _FLIPS:
         stability = min(0.9, flip * math.expm1(epsilon) / (1 - 2 * flip))
         try:
-            found = stable_settings(hypotheses, n_records, stability * (1 - 1e-9))
+            settings = stable_settings(hypotheses, n_records, stability * (1 - 1e-9))
         except InvalidArgument:
             break  # smaller flips allow less stability still
-        if best is None or found.expected_excess + flip < best[0].expected_excess + best[1]:
-            best = found, flip
+        if best is None or settings.expected_excess + flip < best[0].expected_excess + best[1]:
+            best = settings, flip
     if best is None:
         raise InvalidArgument(
             f"`X` must hold more records for an epsilon of {epsilon:.3g} per answer, "

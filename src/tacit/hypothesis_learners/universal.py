@@ -5,8 +5,6 @@ Proof: ``docs/proofs/universal_oracle.md``.
 
 from __future__ import annotations
 
-import math
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,20 +19,21 @@ from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.hypothesis_learners.asking import CONSTANTS, AskedLearner, check_noise
-from tacit.hypothesis_learners.oracle import Wanted, paper_mechanism, practical_mechanism
+from tacit.hypothesis_learners import sizes
+from tacit.hypothesis_learners.ledger_release import LedgerRelease
+from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle, practical_mechanism
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.ledger import Ledger
 from tacit.ledger.analysts import Analyst
 from tacit.mechanisms.base import label_answer, label_answers
 from tacit.mechanisms.hypothesis import select_hypothesis
-from tacit.mechanisms.relabelled import RelabelledVote, RelabelledVoteRun
-from tacit.noise import NoiseSource, Uncopyable
+from tacit.mechanisms.relabelled import RelabelledVote
+from tacit.noise import NoiseSource
 
 SPLITS = ("records", "budget")
 
 
-class UniversalOracle(AskedLearner):
+class UniversalOracle(VotingOracle):
     """Answers ``n_first`` questions by vote, then learns from their points and answers all others.
 
     The points asked first are public; they are the cover from which the exponential mechanism
@@ -92,6 +91,9 @@ class UniversalOracle(AskedLearner):
     ([0, 1], 2)
     """
 
+    n_first: int
+    split: str
+
     def __init__(
         self,
         hypotheses: Any = None,
@@ -108,18 +110,7 @@ class UniversalOracle(AskedLearner):
         ledger: Any = None,
         key: str | None = None,
     ) -> None:
-        self.hypotheses = hypotheses
-        self.epsilon = epsilon
-        self.delta = delta
-        self.n_first = n_first
-        self.split = split
-        self.cutoff = cutoff
-        self.selection_epsilon = selection_epsilon
-        self.constants = constants
-        self.alpha = alpha
-        self.beta = beta
-        self.ledger = ledger
-        self.key = key
+        self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
         by_records = validation.one_of(SPLITS, split=self.split) == "records"
@@ -129,34 +120,14 @@ class UniversalOracle(AskedLearner):
         share = 1.0 if by_records else 0.5
         part = Budget(budget.epsilon * share, budget.delta)
         self.n_first_ = validation.positive_integer(n_first=self.n_first)
-        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
-            alpha = validation.probability("Give the excess error to reach.", alpha=self.alpha)
-            beta = validation.probability("Give the chance of failure.", beta=self.beta)
-            d = self.hypotheses.vc_dimension
-            self.n_first_ = math.ceil(32 * (d * math.log(1 / alpha) + math.log(1 / beta)) / alpha)
-            self.mechanism_ = paper_mechanism(
-                self.hypotheses, voting, part, questions=self.n_first_, alpha=alpha, beta=beta
-            )
+        if self._uses_paper_constants():
+            alpha, beta = self._paper_alpha(), self._paper_beta("chance of failure")
+            self.n_first_ = sizes.public_points(self.hypotheses.vc_dimension, alpha, beta)
+            self.mechanism_ = self._paper_vote(voting, part, self.n_first_)
         else:
-            self.mechanism_ = practical_mechanism(
-                Wanted(
-                    self.hypotheses,
-                    voting,
-                    part,
-                    self.n_first_,
-                    self._cutoff(),
-                    validation.positive(selection_epsilon=self.selection_epsilon),
-                )
-            )
+            requirements = self._requirements(voting, part, self.n_first_, 20)
+            self.mechanism_ = practical_mechanism(requirements)
         self._learning = ExponentialSelection(part.epsilon)
-
-    def _cutoff(self) -> int:
-        if self.cutoff == "auto":
-            return math.ceil(self.n_first_ / 20)
-        return validation.positive_integer(cutoff=self.cutoff)
-
-    def _account(self, budget: Budget) -> Budget:
-        return self._plan().guarantee if self.constants == "paper" else budget
 
     def _plan(self) -> Plan:
         return universal_plan(self.mechanism_, self._learning, self.split == "records")
@@ -199,7 +170,9 @@ def universal_plan(mechanism: RelabelledVote, learning: Event, disjoint: bool) -
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> vote = practical_mechanism(Wanted(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1))
+    >>> from tacit.hypothesis_learners.oracle import VoteRequirements
+    >>> requirements = VoteRequirements(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1)
+    >>> vote = practical_mechanism(requirements)
     >>> round(universal_plan(vote, ExponentialSelection(1.0), disjoint=True).guarantee.epsilon, 3)
     1.0
     >>> round(universal_plan(vote, ExponentialSelection(1.0), disjoint=False).guarantee.epsilon, 3)
@@ -218,7 +191,7 @@ def universal_plan(mechanism: RelabelledVote, learning: Event, disjoint: bool) -
     )
 
 
-class UniversalAnswers(Uncopyable):
+class UniversalAnswers(RelabelledAnswers):
     """Both phases opened on a ledger."""
 
     def __init__(
@@ -234,16 +207,10 @@ class UniversalAnswers(Uncopyable):
         noise: NoiseSource,
         key: str,
     ) -> None:
-        check_noise(ledger, noise)
-        self.ledger = ledger
-        self.plan_id = ledger.open_plan(plan, key)
-        self.plan = ledger.plan(self.plan_id)
-        self._hypotheses = mechanism.hypotheses
-        self._run = mechanism.start(voting.X, voting.y, noise=noise)
-        self._learner = _Learner(mechanism.hypotheses, learning, records, noise)
+        super().__init__(mechanism, plan, voting, ledger, noise=noise, key=key)
+        self._learner = _PublicHypothesis(mechanism.hypotheses, learning, records, noise)
         self._first: dict[bytes, FloatArray] = {}  # public: points answered by vote
-        self._n_first, self._noise = n_first, noise
-        self._lock = threading.Lock()
+        self._n_first = n_first
 
     @property
     def released(self) -> Hypothesis | None:
@@ -254,7 +221,7 @@ class UniversalAnswers(Uncopyable):
         self, points: Any, questions: Sequence[bytes], *, on_behalf: Analyst | None = None
     ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost."""
-        table = as_points(points, self._hypotheses.n_features)
+        table = as_points(points, self._n_features)
         names = list(questions)
         with self._lock:
             until = self._until(names)
@@ -277,26 +244,40 @@ class UniversalAnswers(Uncopyable):
     ) -> list[Answer]:
         if not names:
             return []
-        release = _Voting(self._run, table, self._noise.secure)
+        release = self._release(table)
         answers = self.ledger.answer(self.plan_id, names, release, on_behalf=on_behalf)
         for name, point in zip(names, table, strict=True):
             self._first.setdefault(name, point)
         return answers
 
+    def _release(self, table: FloatArray) -> LedgerRelease:
+        """Return the vote, which refuses for free once it has stopped."""
+        run = self._run
+
+        def price(questions: int) -> Mapping[Event, int]:
+            return {} if run.stopped else run.most_it_can_cost(questions)
+
+        def draw(new: Sequence[int]) -> list[Answer]:
+            drawn = [] if run.stopped else run.release(run.count(table[list(new)]))
+            # Refused without looking at anything: that the vote has stopped is known.
+            refusal = label_answer(None, (), secure=self._noise.secure)
+            return drawn + [refusal] * (len(new) - len(drawn))
+
+        return LedgerRelease(price, draw, run.abandon)
+
     def _by_hypothesis(
         self, table: FloatArray, names: list[bytes], on_behalf: Analyst | None
     ) -> list[Answer]:
-        cover = np.array(list(self._first.values()))
-        release = _Learning(self._learner, cover, table)
+        learner, cover = self._learner, np.array(list(self._first.values()))
+        release = LedgerRelease(
+            learner.price, lambda new: learner.labels(cover, table[list(new)]), learner.abandon
+        )
         answers = self.ledger.answer(self.plan_id, names, release, on_behalf=on_behalf)
-        self._learner.recorded()
+        learner.recorded()
         return answers
 
-    def __repr__(self) -> str:
-        return f"UniversalAnswers({self.ledger!r})"
 
-
-class _Learner:
+class _PublicHypothesis:
     """Draws the public hypothesis once, and answers by it."""
 
     def __init__(
@@ -322,7 +303,7 @@ class _Learner:
         first = label_answers(labels[:1], cost, secure=secure)
         return first + label_answers(labels[1:], (), secure=secure)
 
-    def most(self) -> Mapping[Event, int]:
+    def price(self, questions: int) -> Mapping[Event, int]:
         return {} if self._drawn is not None else {self.event: 1}
 
     def recorded(self) -> None:
@@ -333,40 +314,3 @@ class _Learner:
         """Forget a hypothesis of which it is unclear whether it was recorded."""
         if self.released is None:
             self._drawn = None
-
-
-class _Voting:
-    """Draws from the vote for a ledger."""
-
-    def __init__(self, run: RelabelledVoteRun, table: FloatArray, secure: bool) -> None:
-        self._run, self._table, self._secure = run, table, secure
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return {} if self._run.stopped else self._run.most_it_can_cost(questions)
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        drawn: list[Answer] = []
-        if not self._run.stopped:
-            drawn = self._run.release(self._run.count(self._table[list(new)]))
-        # Refused without looking at anything: that the vote has stopped is known.
-        rest = len(new) - len(drawn)
-        return drawn + [label_answer(None, (), secure=self._secure)] * rest
-
-    def abandon(self) -> None:
-        self._run.abandon()
-
-
-class _Learning:
-    """Answers by the learnt hypothesis for a ledger."""
-
-    def __init__(self, learner: _Learner, cover: FloatArray, table: FloatArray) -> None:
-        self._learner, self._cover, self._table = learner, cover, table
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return self._learner.most()
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        return self._learner.labels(self._cover, self._table[list(new)])
-
-    def abandon(self) -> None:
-        self._learner.abandon()

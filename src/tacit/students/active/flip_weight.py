@@ -81,16 +81,16 @@ class FlipWeight:
     ) -> IndexArray:
         """Return the ``k`` points that are easiest to flip. See ``Strategy``."""
         points = as_numbers(X_pool)
-        known, found = answered(asked, labels)
+        known, released = answered(asked, labels)
         left = unasked(pool_size(points), asked)
-        if len(asked) < self.n_initial or len(np.unique(found)) < 2 or len(left) == 0:
+        if len(asked) < self.n_initial or len(np.unique(released)) < 2 or len(left) == 0:
             return random_unasked(pool_size(points), asked, k, rng)
         rows = take(points, known)
         if not isinstance(self.learner, str):
             left = rng.permutation(left)[: max(k, self.n_candidates)]
-            weights = refit_gaps(self.learner, rows, found, take(points, left))
+            weights = refit_gaps(self.learner, rows, released, take(points, left))
         else:
-            weights = self._closed_form(rows, found, take(points, left))
+            weights = self._closed_form(rows, released, take(points, left))
         return left[smallest(weights, k, rng)]
 
     def _closed_form(self, rows: Any, labels: NDArray[np.int64], points: Any) -> FloatArray:
@@ -161,7 +161,7 @@ def leverages(rows: Any, curvature: FloatArray, points: Any, penalty: float) -> 
     else:
         # More columns than labels: work with the labels' Gram matrix, never columns squared.
         scaled = _scaled(rows, np.sqrt(curvature))
-        gram = _dense(scaled @ scaled.T) + penalty * np.eye(rows.shape[0])
+        gram = _penalised_gram(scaled.T, penalty)
         cross = _dense(scaled @ points.T)
         norms = np.asarray(_square(points).sum(axis=1)).ravel()
         s = (norms - (cross * np.linalg.solve(gram, cross)).sum(axis=0)) / penalty
@@ -172,14 +172,16 @@ def _solve(rows: Any, curvature: FloatArray, penalty: float, right: FloatArray) 
     if rows.shape[1] <= rows.shape[0]:
         return np.asarray(np.linalg.solve(_hessian(rows, curvature, penalty), right), np.float64)
     scaled = _scaled(rows, np.sqrt(curvature))
-    gram = _dense(scaled @ scaled.T) + penalty * np.eye(rows.shape[0])
-    inner = np.linalg.solve(gram, np.asarray(scaled @ right))
+    inner = np.linalg.solve(_penalised_gram(scaled.T, penalty), np.asarray(scaled @ right))
     return np.asarray((right - scaled.T @ inner) / penalty, dtype=np.float64)
 
 
 def _hessian(rows: Any, curvature: FloatArray, penalty: float) -> FloatArray:
-    scaled = _scaled(rows, np.sqrt(curvature))
-    return _dense(scaled.T @ scaled) + penalty * np.eye(rows.shape[1])
+    return _penalised_gram(_scaled(rows, np.sqrt(curvature)), penalty)
+
+
+def _penalised_gram(table: Any, penalty: float) -> FloatArray:
+    return _dense(table.T @ table) + penalty * np.eye(table.shape[1])
 
 
 def _scaled(rows: Any, by: FloatArray) -> Any:

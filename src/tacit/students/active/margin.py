@@ -80,13 +80,13 @@ class Margin:
     ) -> IndexArray:
         """Return the ``k`` points of smallest margin. See ``Strategy``."""
         points = as_numbers(X_pool)
-        found = None
+        margins = None
         if len(asked) >= self.n_initial:
-            found = selector_margins(points, asked, labels, self.penalty)
-        if found is None:
+            margins = selector_margins(points, asked, labels, self.penalty)
+        if margins is None:
             return random_unasked(pool_size(points), asked, k, rng)
         left = unasked(pool_size(points), asked)
-        return self._nearest(points, left, found[left], k, rng)
+        return self._nearest(points, left, margins[left], k, rng)
 
     def _nearest(
         self,

@@ -149,8 +149,8 @@ class _Stream:
 
     def __init__(self, X_pool: Any, asked: Any, labels: Any, how: YanDBAL) -> None:
         _check(how)
-        known, found = answered(asked, labels)
-        check_classes(how, int(found.max(initial=1)) + 1)
+        known, released = answered(asked, labels)
+        check_classes(how, int(released.max(initial=1)) + 1)
         rows = sp.csr_matrix(as_numbers(X_pool))
         largest = np.asarray(abs(rows).max(axis=0).todense()).ravel()
         self.scale: FloatArray = np.where(largest > 0, largest, 1.0)
@@ -160,7 +160,7 @@ class _Stream:
         self.asked = np.zeros(rows.shape[0], dtype=bool)
         self.asked[np.asarray(asked, dtype=np.intp)] = True
         self.signs = np.zeros(rows.shape[0])
-        self.signs[known] = np.where(found == 1, 1.0, -1.0)
+        self.signs[known] = np.where(released == 1, 1.0, -1.0)
 
 
 def _check(how: YanDBAL) -> None:
