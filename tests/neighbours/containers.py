@@ -155,7 +155,18 @@ def _objects(columns: Columns) -> Any:
 
 
 def _array(columns: Columns) -> Any:
-    return np.array(_rows(columns))
+    return _numpy(_rows(columns))
+
+
+def _numpy(values: Any) -> Any:
+    """Return what NumPy makes of values, unless it makes times of numbers and texts.
+
+    ``docs/proofs/reading.md`` leaves that to the caller: no function of a cell undoes it.
+    """
+    array = np.array(values)
+    if array.dtype.kind in "mM":
+        raise NotBuilt("NumPy turned values of several kinds into times")
+    return array
 
 
 def _fortran(columns: Columns) -> Any:
@@ -229,7 +240,7 @@ def _polars_series(cells: Sequence[Cell], name: str = "label") -> Any:
 VECTORS: Mapping[str, Callable[[Sequence[Cell]], Any]] = {
     "list": list,
     "tuple": tuple,
-    "array": lambda cells: np.array(list(cells)),
+    "array": lambda cells: _numpy(list(cells)),
     "object": _object_vector,
     "series": _series,
     "category": lambda cells: _series(cells).astype("category"),
