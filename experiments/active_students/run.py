@@ -46,7 +46,7 @@ from tacit.pipeline import (
     Terms,
     distinct_points,
     release_all,
-    release_in_rounds,
+    release_in_batches,
 )
 from tacit.privacy.answer import Output
 from tacit.privacy.budget import Budget
@@ -189,14 +189,14 @@ class Split:
         given = take(self.pool, self.distinct)
         strategy = _strategy(query, given)
         wanted = getattr(strategy, "coordinates", "pool")
-        return release_in_rounds(
+        return release_in_batches(
             pool,
             strategy,
             given if wanted == "given" else self.seen,
             n_questions,
             np.random.default_rng([self.seed, 2]),
             planned=n_questions,
-            n_rounds=15,
+            n_batches=15,
             n_classes=2,
         )
 

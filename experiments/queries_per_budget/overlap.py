@@ -30,7 +30,7 @@ from vote_sets import EPSILON, OURS, Split, VoteSet
 from tacit.datasets.records import take
 from tacit.datasets.representation import PoolRepresentation
 from tacit.mechanisms import GaussianVote, SparseVote
-from tacit.pipeline import OpenPool, Terms, release_in_rounds
+from tacit.pipeline import OpenPool, Terms, release_in_batches
 from tacit.privacy.ledger import MemoryLedger
 from tacit.privacy.noise import NoiseSource, SecureNoise
 from tacit.students.active.named import STRATEGIES
@@ -68,14 +68,14 @@ def asked(
     terms = Terms(mechanism, votes.budget, MemoryLedger(votes.budget), "experiment", noise)
     names = [str(place).encode() for place in range(len(votes.counts))]
     pool = OpenPool(np.arange(len(names)), terms.open(votes.counts, names, number))
-    released = release_in_rounds(
+    released = release_in_batches(
         pool,
         STRATEGIES[name](),
         coordinates,
         number,
         np.random.default_rng([seed, 2]),
         planned=number,
-        n_rounds=15,
+        n_batches=15,
         n_classes=2,
     )
     return released.positions

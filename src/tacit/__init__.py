@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tacit.mechanisms.noisy_argmax import GaussianVote as GaussianVote
     from tacit.mechanisms.noisy_argmax import LaplaceVote as LaplaceVote
     from tacit.mechanisms.sparse_vector import SparseVote as SparseVote
+    from tacit.methods import Corrections as Corrections
+    from tacit.methods import Votes as Votes
     from tacit.oracle.private_oracle import PrivateOracle as PrivateOracle
     from tacit.persistence.oracle import load_oracle as load_oracle
     from tacit.persistence.oracle import save_oracle as save_oracle
@@ -48,6 +50,7 @@ _HOMES = {
     "ClippedMean": "tacit.mechanisms.clipped_mean",
     "Column": "tacit.data.schema",
     "ConfidentVote": "tacit.mechanisms.confident",
+    "Corrections": "tacit.methods",
     "ExponentialVote": "tacit.mechanisms.exponential",
     "GaussianVote": "tacit.mechanisms.noisy_argmax",
     "LaplaceVote": "tacit.mechanisms.noisy_argmax",
@@ -66,6 +69,7 @@ _HOMES = {
     "StableVote": "tacit.mechanisms.instability",
     "StepFeatures": "tacit.datasets.steps",
     "VoteCounts": "tacit.mechanisms.counts",
+    "Votes": "tacit.methods",
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_oracle": "tacit.persistence.oracle",
     "load_student": "tacit.persistence.student",

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 from tacit import _validate
 from tacit.errors import MechanismStopped, NoiseError
-from tacit.mechanisms.base import Run, VoteMechanism, label_answer
+from tacit.mechanisms.base import Run, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plain_votes
 from tacit.privacy.answer import Answer
@@ -79,6 +79,10 @@ class SparseVote(VoteMechanism):
         object.__setattr__(self, "threshold", _validate.non_negative(threshold=self.threshold))
         _validate.positive_integer(cutoff=self.cutoff)
         _validate.integer(2, n_classes=self.n_classes)
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> SparseVote:
+        return cls.for_budget(run.budget, cutoff=run.refusals, n_classes=run.n_classes)
 
     @classmethod
     def for_budget(
