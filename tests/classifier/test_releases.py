@@ -133,7 +133,7 @@ def test_the_number_of_questions_is_kept(make, task, asked):
 
 
 STUDENTS = [
-    None,
+    "auto",
     LogisticRegression(),
     SelfTrainingClassifier(LogisticRegression()),
     LabelSpreading(),
