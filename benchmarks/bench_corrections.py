@@ -18,9 +18,9 @@ import numpy as np
 from _record import write
 from sklearn.linear_model import LogisticRegression
 
-from tacit.correcting import Coordinates, LogisticCorrections
-from tacit.correcting.coordinates import with_constant
-from tacit.correcting.metric import Metric
+from tacit.teachers.corrections import Coordinates, LogisticCorrections
+from tacit.teachers.corrections.coordinates import with_constant
+from tacit.teachers.corrections.metric import Metric
 
 SHARD = 5
 WIDTH = 100

@@ -24,11 +24,11 @@ import numpy as np
 import scipy.sparse as sp
 from threadpoolctl import threadpool_limits
 
-from tacit.datasets import load_a9a, load_mushrooms
+from tacit.data.sets import load_a9a, load_mushrooms
 from tacit.errors import DataUnavailable
 from tacit.hypotheses import HypothesisClass, Intervals, Rectangles, Stumps, Thresholds
 from tacit.mechanisms import select_hypothesis
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 ROUNDS = 3
 SHOWN = 200  # hypotheses predicted with one by one

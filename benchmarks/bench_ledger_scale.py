@@ -22,11 +22,11 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from _record import write
+from tests.support.ledger_contract import CountingRelease, plan_of
+from tests.support.postgres import PostgresServer, programs
 
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, Ledger, PlanId, open_ledger
-from tacit.testing.ledger_contract import CountingRelease, plan_of
-from tacit.testing.postgres import PostgresServer, programs
+from tacit.accounting.budget import Budget
+from tacit.ledger import Analyst, Ledger, PlanId, open_ledger
 
 BUDGET = Budget(1.0, 1e-5)
 SIZES = (1_000, 10_000, 100_000)

@@ -26,8 +26,8 @@ from opendp.measurements import make_gaussian, make_laplace
 from opendp.metrics import l1_distance, l2_distance
 from opendp.mod import enable_features
 
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.selection import permute_and_flip, select
+from tacit.mechanisms.exact.selection import permute_and_flip, select
+from tacit.noise import SecureNoise
 
 SIZES = (1, 10, 1_000, 100_000)
 SCALE = 20.0

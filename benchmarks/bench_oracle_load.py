@@ -6,8 +6,7 @@ else uses the machine; look at the ratios, which are medians over short alternat
 run. ``whole_run`` has the ratios of the run as a whole, with what happens in few blocks. Points are
 made before the clock starts. Each block is timed by the processor too: ``cpu_us`` is what this
 process itself works on a bare commit, a single answer and an answer in a batch, whatever it waits
-for. ``callers_over_bare`` has single answers to several threads that ask at the same time.
-``load_average`` says how busy the machine was: above its number of cores, somebody else was
+for. ``load_average`` says how busy the machine was: above its number of cores, somebody else was
 measured as well.
 
 A bare commit adds one row, of the size of an answer's, to a table that has a primary key and no
@@ -34,7 +33,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,20 +40,17 @@ from typing import Any
 import numpy as np
 from _record import write
 from sklearn.linear_model import LogisticRegression
+from tests.support.postgres import PostgresServer
 
 from tacit import PrivateOracle, load_oracle, save_oracle
 from tacit.service.access import Access
 from tacit.service.settings import Settings
-from tacit.testing.postgres import PostgresServer
 
 BLOCKS = 15
 HTTP_BLOCKS = 5
 SINGLE = 150
 BATCH = 100
-CALLERS = (2, 4, 8)
-"""Threads that ask at the same time."""
-
-CLIENTS = 32
+CLIENTS = 8
 REQUESTS = 1600
 
 
@@ -137,22 +132,10 @@ def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, 
             oracle.ask(batch)
         return 10 * BATCH
 
-    def at_once(callers: int) -> Callable[[list[np.ndarray]], int]:
-        def work(questions: list[np.ndarray]) -> int:
-            each = [questions[start::callers] for start in range(callers)]
-            with ThreadPoolExecutor(callers) as threads:
-                list(threads.map(single, each))
-            return len(questions)
-
-        return work
-
     kinds = {
         "bare": (lambda: None, bare),
         "single": (lambda: tables(points, 1, SINGLE), single),
         "batch": (lambda: tables(points, BATCH, 10), batches),
-    } | {
-        f"{callers} callers": (lambda: tables(points, 1, 3 * SINGLE), at_once(callers))
-        for callers in CALLERS
     }
     for prepare, work in kinds.values():  # warm
         work(prepare())
@@ -167,9 +150,6 @@ def in_process(oracle: PrivateOracle, bare: Callable[[None], int]) -> dict[str, 
         },
         "single_over_bare": _median(rates, "single", "bare"),
         "batch_over_single": _median(rates, "batch", "single"),
-        "callers_over_bare": {
-            callers: _median(rates, f"{callers} callers", "bare") for callers in CALLERS
-        },
         "whole_run": {
             "per_second": {name: round(rate) for name, rate in whole.items()},
             "single_over_bare": round(whole["single"] / whole["bare"], 3),

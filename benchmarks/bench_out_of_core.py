@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 
-from tacit.shards import open_shards
+from tacit.data.shards import open_shards
 from tacit.teachers import count_on_shards
 
 QUESTIONS = 1000

@@ -24,9 +24,9 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from tacit._identifiers import identifier_bytes, keyed_shards
-from tacit.shards import write_shards
-from tacit.shards.storage import identifiers
+from tacit.data.identifiers import identifier_bytes, keyed_shards
+from tacit.data.shards import write_shards
+from tacit.data.shards.storage import identifiers
 
 KEY = b"a key for a benchmark"
 ENGINES = {"tacit": "pyarrow", "dataset": "pyarrow", "duckdb": "duckdb", "polars": "polars"}

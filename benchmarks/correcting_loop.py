@@ -12,9 +12,9 @@ from __future__ import annotations
 import argparse
 
 from _record import write
+from tests.support.correcting_loop import CorrectingLoop, audit_corrections
 
-from tacit.privacy.budget import Budget
-from tacit.testing.correcting_loop import CorrectingLoop, audit_corrections
+from tacit.accounting.budget import Budget
 
 BUDGET = Budget(1.0, 0.12)
 

@@ -53,7 +53,7 @@ doctest_test_doctest_blocks = ""
 
 
 class Modules(SphinxDirective):
-    """``.. modules:: tacit.privacy``: every public module below a package."""
+    """``.. modules:: tacit.accounting``: every public module below a package."""
 
     required_arguments = 1
 

@@ -13,8 +13,7 @@ from typing import Any
 
 import hypothesis
 import pytest
-
-from tacit.testing.postgres import PostgresServer, programs
+from tests.support.postgres import PostgresServer, programs
 
 pytest_plugins = ["pytester"]
 

@@ -19,9 +19,9 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tacit.datasets import load_adult, load_two_classes
-from tacit.datasets.records import take
-from tacit.datasets.representation import PoolRepresentation
+from tacit.data.pool import take
+from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.sets import load_adult, load_two_classes
 
 Data = tuple[Any, NDArray[np.int64]]
 

@@ -24,7 +24,7 @@ from benchmarks.accuracy.white_box import features, schedule
 from dp_accounting.pld.privacy_loss_distribution import from_gaussian_mechanism
 from scipy.optimize import brentq
 
-from tacit.privacy.gaussian import gdp_mu
+from tacit.accounting.gaussian import gdp_mu
 
 Wanted = Sequence[tuple[float, Mapping[str, Any]]]
 

@@ -18,10 +18,10 @@ from benchmarks.accuracy.data import Split
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier, Votes
+from tacit.accounting.budget import Budget
+from tacit.estimators.pipeline import distinct_points
 from tacit.labeling import VotesElsewhere, question_keys
 from tacit.mechanisms import ConfidentVote, GaussianVote
-from tacit.pipeline import distinct_points
-from tacit.privacy.budget import Budget
 from tacit.students.active import YanDBAL
 from tacit.teachers import equal_split, train_and_count
 

@@ -3,8 +3,8 @@
 Every step sums the gradients of all records, each clipped, and adds Gaussian noise. Under
 replace-one neighbours the sum moves by at most twice the clipping norm. All steps together are
 exactly mu-GDP with ``mu = 2 clip sqrt(steps) / sigma`` [DRS22], and mu is the largest that fits
-(epsilon, delta): ``tacit.privacy.gaussian.gdp_mu``. A test compares this with dp-accounting. Noise
-is continuous and seeded, which is enough to measure accuracy and not enough to publish a model.
+(epsilon, delta): ``tacit.accounting.gaussian.gdp_mu``. A test compares this with dp-accounting.
+Noise is continuous and seeded: enough to measure accuracy, not enough to publish a model.
 
 What made it strong on development splits: rows of length one (raw features) or coordinates learnt
 from the pool; a small clipping norm; steps that shrink linearly to nothing, and the mean of the
@@ -25,7 +25,7 @@ from benchmarks.accuracy.data import Parts, Split, row_norms, unit_rows, with_co
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from tacit.privacy.gaussian import gdp_mu
+from tacit.accounting.gaussian import gdp_mu
 
 FloatArray = NDArray[np.float64]
 CONSTANT = 0.5

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from tacit.datasets import load_mushrooms
-from tacit.datasets.records import take
+from tacit.data.pool import take
+from tacit.data.sets import load_mushrooms
 from tacit.students.active import ExactCAL, YanDBAL, ask_in_batches
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))

@@ -32,15 +32,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tacit._represented import RepresentedRows
-from tacit.datasets import load_two_classes
-from tacit.datasets.records import take
-from tacit.datasets.representation import PoolRepresentation
-from tacit.datasets.synthetic import LogisticModel
-from tacit.labeling import question_keys
-from tacit.mechanisms import GaussianVote
-from tacit.mechanisms.counts import VoteCounts
-from tacit.pipeline import (
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import Calibration
+from tacit.data.pool import take
+from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.sets import load_two_classes
+from tacit.data.sets.synthetic import LogisticModel
+from tacit.estimators.pipeline import (
     OpenPool,
     Released,
     Terms,
@@ -48,17 +47,18 @@ from tacit.pipeline import (
     release_all,
     release_in_batches,
 )
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import Calibration
-from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import SecureNoise
+from tacit.labeling import question_keys
+from tacit.ledger import MemoryLedger
+from tacit.mechanisms import GaussianVote
+from tacit.mechanisms.counts import VoteCounts
+from tacit.noise import SecureNoise
+from tacit.planning.rules import questions_for, teachers_for
 from tacit.students.active import ExactCAL, ScikitActiveML
 from tacit.students.active.named import STRATEGIES
 from tacit.students.fitting import fit_student
 from tacit.teachers import equal_split
+from tacit.teachers.represented import RepresentedRows
 from tacit.teachers.train import train_and_count
-from tacit.theory.rules import questions_for, teachers_for
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import RESULTS, write

@@ -22,7 +22,10 @@ from typing import Any
 import numpy as np
 from problem import Problem, stuck
 
-from tacit.agnostic import (
+from tacit.accounting.budget import Budget
+from tacit.errors import InvalidArgument
+from tacit.hypotheses import PublicCover
+from tacit.hypothesis_learners import (
     AgnosticOracle,
     AgnosticPredictor,
     ExponentialLearner,
@@ -32,12 +35,9 @@ from tacit.agnostic import (
     SemiPrivateLearner,
     UniversalOracle,
 )
-from tacit.errors import InvalidArgument
-from tacit.hypotheses import PublicCover
 from tacit.mechanisms import GaussianVote, VoteCounts
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from _record import write

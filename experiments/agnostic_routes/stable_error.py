@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.agnostic import StablePredictor
 from tacit.hypotheses import Thresholds
+from tacit.hypothesis_learners import StablePredictor
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from _record import write

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from problem import Problem, figure_1, stuck
 
-from tacit.agnostic import AgnosticOracle
 from tacit.errors import InvalidArgument
+from tacit.hypothesis_learners import AgnosticOracle
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))

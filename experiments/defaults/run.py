@@ -28,9 +28,9 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier
-from tacit.datasets import load_a9a, load_adult, load_mushrooms, load_newsgroups
-from tacit.datasets.records import take
-from tacit.datasets.two_classes import sublinear_rows, together
+from tacit.data.pool import take
+from tacit.data.sets import load_a9a, load_adult, load_mushrooms, load_newsgroups
+from tacit.data.sets.two_classes import sublinear_rows, together
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 from _record import write

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from tacit.agnostic import ExponentialLearner, GenericLearner, IterLabelBoost
-from tacit.agnostic.learner import HypothesisLearner, read_partly
 from tacit.hypotheses import IntegerThresholds, Thresholds
+from tacit.hypothesis_learners import ExponentialLearner, GenericLearner, IterLabelBoost
+from tacit.hypothesis_learners.learner import HypothesisLearner, read_partly
 from tacit.mechanisms.sanitize import HierarchicalCounts
 
 ROOT = Path(__file__).parents[2]

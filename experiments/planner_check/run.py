@@ -37,10 +37,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 from tacit import Budget, PATEClassifier, PoolRepresentation, Votes
-from tacit.datasets import load_two_classes
-from tacit.datasets.records import take
-from tacit.theory.planner import plan_run
-from tacit.theory.vote_curve import measure_votes
+from tacit.data.pool import take
+from tacit.data.sets import load_two_classes
+from tacit.planning.planner import plan_run
+from tacit.planning.vote_curve import measure_votes
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import RESULTS, write

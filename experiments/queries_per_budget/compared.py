@@ -16,6 +16,8 @@ from itertools import takewhile
 
 from scipy import special
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.sparse import unstable_probability
 from tacit.mechanisms import (
     ConfidentVote,
     ExponentialVote,
@@ -25,9 +27,7 @@ from tacit.mechanisms import (
     StableVote,
 )
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.budget import Budget
-from tacit.privacy.sparse import unstable_probability
-from tacit.theory.noise_tails import (
+from tacit.planning.noise_tails import (
     gaussian_at_least,
     laplace_at_least,
     laplace_difference_at_least,

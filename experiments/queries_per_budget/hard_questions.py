@@ -33,12 +33,12 @@ from compared import GAUSSIAN, GAUSSIAN_LABEL, STABLE, Terms, chance_right
 from labels import answers_of, estimate
 from vote_sets import DELTAS, EPSILON, VoteSet, published, two_kinds
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import Calibration, gaussian_answers
+from tacit.audit import SeededNoise
 from tacit.mechanisms import GaussianVote, SparseVote
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import Calibration, gaussian_answers
-from tacit.privacy.noise import NoiseSource
-from tacit.testing import SeededNoise
-from tacit.theory.noise_tails import gaussian_at_least, laplace_at_least
+from tacit.noise import NoiseSource
+from tacit.planning.noise_tails import gaussian_at_least, laplace_at_least
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "agnostic_routes"))

@@ -33,11 +33,11 @@ import numpy as np
 from compared import RULE_AGREEMENT, RULE_CHANCE, Terms, Way, planned_by_rule, ways
 from vote_sets import DELTAS, EPSILON, OURS, SHARD_SIZES, Split, VoteSet, published
 
+from tacit.accounting.answer import Answer
+from tacit.audit import SeededNoise
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.sparse_vector import SparseRun
-from tacit.privacy.answer import Answer
-from tacit.privacy.noise import NoiseSource
-from tacit.testing import SeededNoise
+from tacit.noise import NoiseSource
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "agnostic_routes"))

@@ -27,14 +27,14 @@ from compared import GAUSSIAN_LABEL, SPARSE_TIGHT, planned_by_rule
 from labels import SPLITS, terms_of
 from vote_sets import EPSILON, OURS, Split, VoteSet
 
-from tacit.datasets.records import take
-from tacit.datasets.representation import PoolRepresentation
+from tacit.data.pool import take
+from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.estimators.pipeline import OpenPool, Terms, release_in_batches
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote, SparseVote
-from tacit.pipeline import OpenPool, Terms, release_in_batches
-from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.noise import NoiseSource, SecureNoise
+from tacit.planning.rules import questions_for
 from tacit.students.active.named import STRATEGIES
-from tacit.theory.rules import questions_for
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import write

@@ -33,12 +33,12 @@ import numpy as np
 from labels import BARS, REPEATS, SPLITS, answers_of, score
 from vote_sets import DELTAS, EPSILON, OURS, Split, VoteSet, published
 
+from tacit.accounting.vote_dependent.released_epsilon import release_epsilon
+from tacit.accounting.vote_dependent.smooth_sensitivity import VoteRule
+from tacit.accounting.vote_dependent.vote_bounds import argmax_rdp, confident_rdp, rdp_to_epsilon
+from tacit.audit import SeededNoise
 from tacit.mechanisms import ConfidentVote, GaussianVote
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.released_epsilon import release_epsilon
-from tacit.privacy.smooth_sensitivity import VoteRule
-from tacit.privacy.vote_bounds import argmax_rdp, confident_rdp, rdp_to_epsilon
-from tacit.testing import SeededNoise
+from tacit.noise import NoiseSource
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import write

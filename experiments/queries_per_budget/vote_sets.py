@@ -15,18 +15,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from tacit._represented import RepresentedRows
-from tacit.datasets import load_a9a, load_mnist, load_mushrooms, load_newsgroups, load_votes
-from tacit.datasets.records import take
-from tacit.datasets.representation import PoolRepresentation
+from tacit.accounting.budget import Budget
+from tacit.data.pool import take
+from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.sets import load_a9a, load_mnist, load_mushrooms, load_newsgroups, load_votes
+from tacit.estimators.pipeline import distinct_points
 from tacit.labeling import question_keys
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plurality, vote_distance
-from tacit.pipeline import distinct_points
-from tacit.privacy.budget import Budget
+from tacit.planning.rules import teachers_for
 from tacit.teachers import equal_split
+from tacit.teachers.represented import RepresentedRows
 from tacit.teachers.train import train_and_count
-from tacit.theory.rules import teachers_for
 
 EPSILON = 1.0
 SHARD_SIZES: dict[str, Callable[[int], int]] = {

@@ -1,6 +1,6 @@
 """How do the rates of the papers compare as records grow?
 
-Draws ``docs/figures/rates.svg`` from ``tacit.theory.rates``: [LZCW21] Table 1 with Remarks 6, 12
+Draws ``docs/figures/rates.svg`` from ``tacit.planning.rates``: [LZCW21] Table 1 with Remarks 6, 12
 and 29, and the first analysis of [BTT18]. Slopes count, not heights: constants and logarithms are
 not known.
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tacit.theory.plots import plot_rates
-from tacit.theory.rates import RISK_RATES
+from tacit.planning.plots import plot_rates
+from tacit.planning.rates import RISK_RATES
 
 FIGURES = Path(__file__).resolve().parents[2] / "docs" / "figures"
 

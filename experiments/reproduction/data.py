@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.datasets import load_svmlight_file
 
-from tacit.datasets import Labelled, load_two_classes
-from tacit.datasets.synthetic import LogisticModel
+from tacit.data.sets import Labelled, load_two_classes
+from tacit.data.sets.synthetic import LogisticModel
 from tacit.errors import DataUnavailable
 
 from .published import TABLE_3

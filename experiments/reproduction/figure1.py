@@ -24,7 +24,7 @@ from experiments.agnostic_routes.problem import figure_1
 from scipy import stats
 
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
-from tacit.theory.bounds.lzcw21 import voting_fails, voting_wins
+from tacit.planning.bounds.lzcw21 import voting_fails, voting_wins
 
 from . import plots
 from .command import interval, markdown, parser, seeds, shown, write_summary, write_table

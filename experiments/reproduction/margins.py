@@ -26,8 +26,8 @@ import numpy as np
 from benchmarks._record import commit
 from sklearn.linear_model import LogisticRegression
 
-from tacit.datasets import Labelled, load_two_classes
-from tacit.datasets.records import take
+from tacit.data.pool import take
+from tacit.data.sets import Labelled, load_two_classes
 from tacit.errors import DataUnavailable
 from tacit.teachers import equal_split
 from tacit.teachers.train import train_and_count

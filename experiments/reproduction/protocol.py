@@ -17,12 +17,11 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import balanced_accuracy_score
 
-from tacit.datasets import Labelled
-from tacit.datasets.records import take
-from tacit.labeling import question_keys
-from tacit.mechanisms import GaussianVote
-from tacit.mechanisms.noisy_argmax import winners
-from tacit.pipeline import (
+from tacit.accounting.budget import Budget
+from tacit.accounting.price import price
+from tacit.data.pool import take
+from tacit.data.sets import Labelled
+from tacit.estimators.pipeline import (
     OpenPool,
     Released,
     Terms,
@@ -30,10 +29,11 @@ from tacit.pipeline import (
     release_all,
     release_in_batches,
 )
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.price import price
+from tacit.labeling import question_keys
+from tacit.ledger import MemoryLedger
+from tacit.mechanisms import GaussianVote
+from tacit.mechanisms.noisy_argmax import winners
+from tacit.noise import SecureNoise
 from tacit.students.active import YanDBAL, ask_in_batches
 from tacit.students.passive import fit_on_labels, released_labels
 from tacit.teachers import equal_split

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from benchmarks._record import commit
 
-from tacit.datasets import Labelled
+from tacit.data.sets import Labelled
 from tacit.errors import DataUnavailable
 from tacit.students.active import YanDBAL
 

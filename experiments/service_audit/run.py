@@ -30,10 +30,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PrivateOracle, save_oracle
+from tacit.accounting.price import price
+from tacit.audit.estimates import audit
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.audit import audit
-from tacit.privacy.price import price
 from tacit.service.access import Access
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))

@@ -7,12 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from tacit.classifier import PATEClassifier as PATEClassifier
+    from tacit.accounting.answer import Answer as Answer
+    from tacit.accounting.answer import Output as Output
+    from tacit.accounting.budget import Budget as Budget
+    from tacit.accounting.budget import Neighbouring as Neighbouring
+    from tacit.data.pool import PublicPool as PublicPool
+    from tacit.data.representations.coordinates import PoolRepresentation as PoolRepresentation
+    from tacit.data.representations.steps import StepFeatures as StepFeatures
     from tacit.data.schema import Column as Column
     from tacit.data.schema import Schema as Schema
-    from tacit.datasets.records import PublicPool as PublicPool
-    from tacit.datasets.representation import PoolRepresentation as PoolRepresentation
-    from tacit.datasets.steps import StepFeatures as StepFeatures
+    from tacit.data.tables.read import read_table as read_table
+    from tacit.estimators.classifier import PATEClassifier as PATEClassifier
+    from tacit.estimators.methods import Corrections as Corrections
+    from tacit.estimators.methods import Votes as Votes
+    from tacit.estimators.oracle.private_oracle import PrivateOracle as PrivateOracle
+    from tacit.ledger.open import open_ledger as open_ledger
     from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
     from tacit.mechanisms.confident import ConfidentVote as ConfidentVote
     from tacit.mechanisms.counts import VoteCounts as VoteCounts
@@ -24,58 +33,49 @@ if TYPE_CHECKING:
     from tacit.mechanisms.noisy_argmax import GaussianVote as GaussianVote
     from tacit.mechanisms.noisy_argmax import LaplaceVote as LaplaceVote
     from tacit.mechanisms.sparse_vector import SparseVote as SparseVote
-    from tacit.methods import Corrections as Corrections
-    from tacit.methods import Votes as Votes
-    from tacit.oracle.private_oracle import PrivateOracle as PrivateOracle
+    from tacit.noise import SecureNoise as SecureNoise
     from tacit.persistence.oracle import load_oracle as load_oracle
     from tacit.persistence.oracle import save_oracle as save_oracle
     from tacit.persistence.public_model import PublicModel as PublicModel
     from tacit.persistence.student import load_student as load_student
     from tacit.persistence.student import save_student as save_student
-    from tacit.privacy.answer import Answer as Answer
-    from tacit.privacy.answer import Output as Output
-    from tacit.privacy.budget import Budget as Budget
-    from tacit.privacy.budget import Neighbouring as Neighbouring
-    from tacit.privacy.ledger.open import open_ledger as open_ledger
-    from tacit.privacy.noise import SecureNoise as SecureNoise
     from tacit.students.noise_aware import NoiseAwareStudent as NoiseAwareStudent
-    from tacit.tables.read import read_table as read_table
 
 # Read from here, without importing, when the package is built.
 __version__ = "0.1.0.dev0"
 
 _HOMES = {
-    "Answer": "tacit.privacy.answer",
-    "Budget": "tacit.privacy.budget",
+    "Answer": "tacit.accounting.answer",
+    "Budget": "tacit.accounting.budget",
     "ClippedMean": "tacit.mechanisms.clipped_mean",
     "Column": "tacit.data.schema",
     "ConfidentVote": "tacit.mechanisms.confident",
-    "Corrections": "tacit.methods",
+    "Corrections": "tacit.estimators.methods",
     "ExponentialVote": "tacit.mechanisms.exponential",
     "GaussianVote": "tacit.mechanisms.noisy_argmax",
     "LaplaceVote": "tacit.mechanisms.noisy_argmax",
-    "Neighbouring": "tacit.privacy.budget",
+    "Neighbouring": "tacit.accounting.budget",
     "NoiseAwareStudent": "tacit.students.noise_aware",
-    "Output": "tacit.privacy.answer",
-    "PATEClassifier": "tacit.classifier",
-    "PoolRepresentation": "tacit.datasets.representation",
-    "PrivateOracle": "tacit.oracle.private_oracle",
+    "Output": "tacit.accounting.answer",
+    "PATEClassifier": "tacit.estimators.classifier",
+    "PoolRepresentation": "tacit.data.representations.coordinates",
+    "PrivateOracle": "tacit.estimators.oracle.private_oracle",
     "PublicModel": "tacit.persistence.public_model",
-    "PublicPool": "tacit.datasets.records",
+    "PublicPool": "tacit.data.pool",
     "Schema": "tacit.data.schema",
-    "SecureNoise": "tacit.privacy.noise",
+    "SecureNoise": "tacit.noise",
     "SparseVote": "tacit.mechanisms.sparse_vector",
     "StableRelease": "tacit.mechanisms.instability",
     "StableVote": "tacit.mechanisms.instability",
-    "StepFeatures": "tacit.datasets.steps",
+    "StepFeatures": "tacit.data.representations.steps",
     "VoteCounts": "tacit.mechanisms.counts",
-    "Votes": "tacit.methods",
+    "Votes": "tacit.estimators.methods",
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_oracle": "tacit.persistence.oracle",
     "load_student": "tacit.persistence.student",
-    "open_ledger": "tacit.privacy.ledger.open",
+    "open_ledger": "tacit.ledger.open",
     "permute_and_flip": "tacit.mechanisms.exponential",
-    "read_table": "tacit.tables.read",
+    "read_table": "tacit.data.tables.read",
     "save_oracle": "tacit.persistence.oracle",
     "save_student": "tacit.persistence.student",
 }

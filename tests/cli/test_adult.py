@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.datasets.loaders import ADULT_COLUMNS
+from tacit.data.sets.loaders import ADULT_COLUMNS
 
 pytestmark = [pytest.mark.needs("data"), pytest.mark.needs("pandas")]
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from tests.support.planted_bugs import BUGS
 
+from tacit.audit.subjects import EXAMPLES
 from tacit.cli.main import BAD_INPUT, cli
-from tacit.testing.planted_bugs import BUGS
-from tacit.testing.subjects import EXAMPLES
 
 QUICK = ["--samples", "300", "--jobs", "1", "--seed", "1"]
 

@@ -139,8 +139,9 @@ def test_a_learner_that_ends_the_process(desk, monkeypatch: pytest.MonkeyPatch) 
     ("changed", "message"),
     [
         ({"classes": "no"}, "at least two"),
-        ({"classes": ",yes"}, "missing label"),
-        ({"classes": "None,yes"}, "missing label"),
+        ({"classes": ",yes"}, "missing value"),
+        ({"classes": "None,yes"}, "missing value"),
+        ({"classes": "yes,TRUE,1"}, "stay different"),
         ({"delta": "0"}, "--delta"),
         ({"epsilon": "-1"}, "epsilon"),
         ({"learner": "nonsense"}, "`learner` must be one of"),

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tacit.accounting.budget import Budget
 from tacit.cli.demo import demo, run_demo
 from tacit.cli.main import BAD_INPUT, cli
-from tacit.datasets.synthetic import best_logistic_error
-from tacit.privacy.budget import Budget
+from tacit.data.sets.synthetic import best_logistic_error
 
 SMALL = ["--records", "2000", "--points", "40", "--epsilon", "5"]
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from tacit.cli.main import BAD_INPUT, NOT_RELEASED
+from tacit.data.tables.files import WELL_FORMED
 from tacit.persistence import load_student
 from tacit.report import RunReport
-from tacit.tables.source import WELL_FORMED
 
 pytestmark = pytest.mark.needs("pandas")
 

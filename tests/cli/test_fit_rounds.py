@@ -7,9 +7,9 @@ import json
 import pytest
 
 from tacit.cli.main import BAD_INPUT, NOT_RELEASED
-from tacit.correcting.logistic import LogisticCorrections
 from tacit.persistence import load_student
 from tacit.report import RunReport
+from tacit.teachers.corrections.logistic import LogisticCorrections
 
 pytestmark = pytest.mark.needs("pandas")
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.accounting.budget import Neighbouring
 from tacit.cli.main import BAD_INPUT
 from tacit.persistence import load_student
-from tacit.privacy.budget import Neighbouring
 
 pytestmark = pytest.mark.needs("pandas")
 
@@ -90,7 +90,7 @@ def test_what_does_not_go_with_shards_is_refused(
 def test_an_interrupted_run_on_shards_trains_only_what_is_left(
     sharded: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.privacy.ledger import SqliteLedger
+    from tacit.ledger import SqliteLedger
 
     with monkeypatch.context() as stopped:
 
@@ -100,7 +100,7 @@ def test_an_interrupted_run_on_shards_trains_only_what_is_left(
         stopped.setattr(SqliteLedger, "open_plan", interrupted)
         assert on_shards(sharded, "fit").exit_code == 130
     trained: list[int] = []
-    from tacit.shards import ShardFolder
+    from tacit.data.shards import ShardFolder
 
     read = ShardFolder.read
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 from tacit.cli.main import cli
-from tacit.privacy.ledger import SqliteLedger
-from tacit.testing.ledger_contract import BUDGET, CountingRelease, plan_of
+from tacit.ledger import SqliteLedger
 
 
 @pytest.fixture
@@ -53,10 +53,10 @@ def test_a_sound_ledger_verifies(path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "row"),
     [
-        ("DELETE FROM ledger_row WHERE seq = 3", 3),
-        ("DELETE FROM ledger_row WHERE seq = 0", 0),
-        ("UPDATE ledger_row SET body = zeroblob(78) WHERE seq = 4", 4),
-        ("UPDATE ledger_row SET body = zeroblob(9) WHERE seq = 0", 0),
+        ("DELETE FROM tacit_ledger_row WHERE seq = 3", 3),
+        ("DELETE FROM tacit_ledger_row WHERE seq = 0", 0),
+        ("UPDATE tacit_ledger_row SET body = zeroblob(78) WHERE seq = 4", 4),
+        ("UPDATE tacit_ledger_row SET body = zeroblob(9) WHERE seq = 0", 0),
     ],
 )
 def test_a_removed_or_edited_row_is_found_with_its_number(
@@ -76,7 +76,7 @@ def test_a_head_kept_elsewhere_shows_rollback_and_truncation(path: Path, tmp_pat
     assert facts("head", path, "--out", kept) == json.loads(kept.read_text())
     assert "contains the head" in run("verify", path, "--head", kept).stdout
     before = kept.read_text()
-    change(path, "DELETE FROM ledger_row WHERE seq > 4")
+    change(path, "DELETE FROM tacit_ledger_row WHERE seq > 4")
     assert run("verify", path).exit_code == 0  # a chain alone cannot tell
     assert facts("verify", path, "--head", kept, status=1)["row"] == 5
     assert facts("head", path, "--out", kept, status=1)["row"] == 6

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import endings, running
-from tacit.privacy.ledger import SqliteLedger
+from tacit.cli import exit_codes as endings
+from tacit.cli import running
+from tacit.ledger import SqliteLedger
 
 pytestmark = pytest.mark.needs("pandas")
 

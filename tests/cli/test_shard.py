@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import endings
-from tacit.tables.source import WELL_FORMED
+from tacit.cli import exit_codes as endings
+from tacit.data.tables.files import WELL_FORMED
 
 pytestmark = pytest.mark.needs("pandas")
 
@@ -116,7 +116,7 @@ def test_a_defect_or_an_interruption_shows_nothing_private(
         raise problem
 
     with monkeypatch.context() as patched:
-        patched.setattr("tacit.shards.write.write_merged", fails)
+        patched.setattr("tacit.data.shards.write.write_merged", fails)
         result = desk(*words(desk))
     assert result.exit_code == status and "canarybird" not in result.output
     assert desk(*words(desk)).exit_code == 0

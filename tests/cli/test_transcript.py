@@ -47,7 +47,7 @@ def test_the_transcript_is_what_happens(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_everything_said_of_exit_statuses_and_learners_is_in_the_guide() -> None:
-    from tacit.cli.endings import DEFECT, INTERRUPTED
+    from tacit.cli.exit_codes import DEFECT, INTERRUPTED
     from tacit.project import LEARNERS
 
     text = GUIDE.read_text()

@@ -1,6 +1,6 @@
 """Every shipped mechanism goes through the same battery, with several seeds.
 
-False alarms: at most 1e-8 for each mechanism and seed (see ``tacit.testing.evidence``).
+False alarms: at most 1e-8 for each mechanism and seed (see ``tacit.audit.evidence``).
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import numpy as np
 import pytest
 
 import tacit.mechanisms
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import ApproximateRelease
+from tacit.audit.contracts import CheckFailed, check_mechanism, examples, problems
+from tacit.audit.subjects import EXAMPLES, SelectionSubject
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import GaussianVote, Mechanism, SparseVote, VoteMechanism
 from tacit.mechanisms.base import PaidPerAnswer, label_answers
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import ApproximateRelease
-from tacit.testing.contracts import CheckFailed, check_mechanism, examples, problems
-from tacit.testing.subjects import EXAMPLES, SelectionSubject
 
 SEEDS = range(10)
 

@@ -84,3 +84,28 @@ def test_points_take_the_container_of_the_public_ones():
     for given in (table, table.tolist(), sparse.csc_matrix(table)):
         kept = PointReader(Schema.infer(sparse.csr_matrix(table))).records(given)
         assert sparse.issparse(kept) and np.array_equal(kept.toarray(), table, equal_nan=True)
+
+
+def test_entries_of_one_sparse_cell_are_added_up_as_floats():
+    def matrix(values):
+        rows, columns = np.repeat(range(4), 2), [0] * 8
+        return sparse.coo_matrix((np.array(values), (rows, columns)), shape=(4, 2))
+
+    reader = PointReader(Schema.of_numbers(2))
+    truths, numbers = matrix([True] * 8), matrix([2, 3] + [True] * 6)
+    assert np.array_equal(reader.records(truths)[1:], reader.records(numbers)[1:])
+    small, large = matrix(np.full(8, 200, np.uint8)), matrix([300] + [200] * 7)
+    assert np.array_equal(reader.records(small)[1:], reader.records(large)[1:])
+
+
+@pytest.mark.parametrize("dtype", ["object", "str", "string"])
+def test_half_a_pair_of_characters_is_no_error(dtype):
+    pool = pd.DataFrame({"note": [f"text {k}" for k in range(500)], "n": range(500)})
+    reader = PointReader(Schema.infer(pool.astype({"note": dtype})))
+    private = pd.DataFrame({"note": pd.Series(["\ud800", "x"], dtype=object), "n": [1, 2]})
+    assert reader.records(private)["note"].tolist()[1] == "x"
+
+
+def test_no_record_at_all_is_no_error():
+    assert PointReader(Schema.infer(LIKE)).records(LIKE.iloc[:0]).shape == (0, len(LIKE.columns))
+    assert PointReader(Schema.of_numbers(2)).records(np.zeros((0, 2))).shape == (0, 2)

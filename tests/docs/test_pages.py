@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from sklearn.linear_model import LogisticRegression
 
 import tacit
+from tacit.accounting.budget import Budget
 from tacit.cli.main import COMMANDS, cli
-from tacit.privacy.budget import Budget
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

@@ -11,10 +11,10 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from tacit.accounting.budget import Budget
+from tacit.audit import SeededNoise
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.budget import Budget
-from tacit.testing import SeededNoise
 
 FOLDER = Path(__file__).resolve().parents[2] / "experiments" / "queries_per_budget"
 BUDGET = Budget(1.0, 1e-5)

@@ -88,8 +88,8 @@ def test_sizes_and_noise_are_the_papers(tmp_path: Path) -> None:
 
 
 def test_ex_post_epsilons_of_the_paper_are_exact_prices_at_the_budgets_noise() -> None:
-    price = importlib.import_module("tacit.privacy.price").price
-    events = importlib.import_module("tacit.privacy.events")
+    price = importlib.import_module("tacit.accounting.price").price
+    events = importlib.import_module("tacit.accounting.events")
     sizes, published = module("protocol").Sizes, module("published")
     for name in ("mushrooms", "a9a"):
         size = sizes.of(published.TABLE_3[name][0])

@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from tests.support.hypothesis_contract import HYPOTHESIS_CHECKS, subject_of
 
 from tacit.errors import InvalidArgument
 from tacit.hypotheses import (
@@ -19,7 +20,6 @@ from tacit.hypotheses import (
     Thresholds,
     Union,
 )
-from tacit.testing.hypothesis_contract import HYPOTHESIS_CHECKS, subject_of
 
 
 class Discs(HypothesisClass):

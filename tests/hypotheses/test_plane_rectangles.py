@@ -72,7 +72,7 @@ import resource
 import numpy as np
 from tacit.hypotheses import PublicCover, Rectangles
 from tacit.mechanisms.learning import PartlyLabelled, SelectionLearning
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 rng = np.random.default_rng(0)
 n = 100_000

@@ -17,7 +17,7 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses import PublicCover, Thresholds
 from tacit.hypotheses.points import as_labels, as_points
 from tacit.mechanisms.learning import PartlyLabelled, SelectionLearning
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 HOSTILE = [
     "A3", "", "1e999", "nan", b"\xff", None, np.nan, np.inf, 10**400, -(10**400), 2**63, 1j,

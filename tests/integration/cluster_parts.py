@@ -10,7 +10,7 @@ from typing import Any
 
 from sklearn.linear_model import LogisticRegression
 
-from tacit.shards import ShardFolder
+from tacit.data.shards import ShardFolder
 
 
 class Recording(LogisticRegression):

@@ -10,9 +10,8 @@ from pathlib import Path
 import numpy as np
 from readiness import Readiness
 from small_disk import filled
-
-from tacit.testing.lossy import Loss, LossyLine
-from tacit.testing.postgres import PostgresServer
+from tests.support.lossy import Loss, LossyLine
+from tests.support.postgres import PostgresServer
 
 ENDED = "ended-connections"  # the server ends all connections, three times
 CUT = "cut-line"  # all connections break, and for a while nobody can connect

@@ -22,12 +22,12 @@ import numpy as np
 from tacit.cli import fit, label, running  # noqa: F401  (loaded before the first fork)
 from tacit.cli.main import cli
 from tacit.data import PointReader
+from tacit.data.tables import Reading, read_pool
 from tacit.labeling import question_keys
+from tacit.ledger import open_ledger
+from tacit.ledger.protocol import PlanId
 from tacit.persistence import load_student
-from tacit.privacy.ledger import open_ledger
-from tacit.privacy.ledger.protocol import PlanId
 from tacit.project import RunFolder
-from tacit.tables import Reading, read_pool
 
 KILLS_PER_RUN = 5
 EPSILON = 1.0

@@ -3,7 +3,7 @@
 A trial makes a new ledger whose budget is one plan of a few answers. Clients, each a process of its
 own, ask questions one batch after the other and write every answer they receive to a journal. They
 are killed at the point under test, or lose their connection, their server or their disk; in the end
-one client asks until the plan is used up. Then ``tacit.testing.journal.find_faults`` compares the
+one client asks until the plan is used up. Then ``tests.support.journal.find_faults`` compares the
 journals with the ledger. Answers are noisy counts with large noise, so two draws for one question
 would differ.
 
@@ -33,20 +33,21 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
+import sqlalchemy as sa
 from processes import finished, start
 from small_disk import NOT_ALLOWED, filled, small_disk
+from tests.support import failpoints
+from tests.support.journal import Journal, Received, find_faults
+from tests.support.lossy import Loss, LossyLine
+from tests.support.postgres import PostgresServer
 
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import Labeler
+from tacit.ledger import Ledger, PostgresLedger, SqliteLedger, open_ledger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.ledger import Ledger, PostgresLedger, SqliteLedger, open_ledger
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import failpoints
-from tacit.testing.journal import Journal, Received, find_faults
-from tacit.testing.lossy import Loss, LossyLine
-from tacit.testing.postgres import PostgresServer
+from tacit.noise import SecureNoise
 
 T = TypeVar("T")
 
@@ -80,52 +81,45 @@ MECHANISMS: dict[str, Callable[[int], VoteMechanism]] = {
 # ---- planted: builds that reply before they commit ---------------------------------------------
 
 
-class RepliesFirst(SqliteLedger):
+class _CommitsLate:
     """A broken build: it answers before it commits, and commits with the next call."""
 
     def _commit(self, connection: object) -> None:
         pass
 
     def _settle(self) -> None:
-        with self._file.borrow() as connection:
-            if connection.in_transaction:
-                connection.execute("COMMIT")
+        database = self._database  # type: ignore[attr-defined]
+        with database.errors(), database.exclusive():
+            with contextlib.suppress(sa.exc.DBAPIError):  # where nothing is pending
+                database.connection().exec_driver_sql("COMMIT")
 
     @contextmanager
     def _reading(self) -> Iterator[object]:
         self._settle()
-        with super()._reading() as store:
+        with super()._reading() as store:  # type: ignore[misc]
             yield store
 
     @contextmanager
-    def _writing(self, wanted: object = None) -> Iterator[object]:
+    def _writing(self) -> Iterator[object]:
         self._settle()
-        with super()._writing() as store:
+        with super()._writing() as store:  # type: ignore[misc]
             yield store
 
 
-class RepliesFirstToo(PostgresLedger):
+class RepliesFirst(_CommitsLate, SqliteLedger):
+    """On SQLite."""
+
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
+        self._settle()
+
+
+class RepliesFirstToo(_CommitsLate, PostgresLedger):
     """The same mistake over PostgreSQL."""
 
-    def _settle(self) -> None:
-        with self._server.borrow() as connection:
-            connection.execute("COMMIT")
-
-    @contextmanager
-    def _reading(self) -> Iterator[object]:
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
         self._settle()
-        with super()._reading() as store:
-            yield store
-
-    @contextmanager
-    def _writing(self, wanted: object = None) -> Iterator[object]:
-        from tacit.privacy.ledger.postgres import _PostgresRows
-
-        self._settle()
-        with self._server.borrow() as connection:
-            begin = self._server.begin_writing()
-            self._server.begin(connection, begin, self._server.teach_statements)
-            yield _PostgresRows(self._server)
 
 
 BUILDS: dict[tuple[str, str], Callable[..., Ledger]] = {

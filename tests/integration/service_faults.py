@@ -49,14 +49,18 @@ from processes import finished, start
 from readiness import Readiness
 from sklearn.linear_model import LogisticRegression
 from small_disk import NOT_ALLOWED, small_disk
+from tests.support import failpoints
+from tests.support.journal import Received, find_faults
+from tests.support.lossy import LossyLine
+from tests.support.postgres import PostgresServer
 
 from tacit import PrivateOracle, load_oracle, save_oracle
 from tacit.errors import BudgetExceeded, LedgerUnavailable
 from tacit.labeling import question_key
+from tacit.ledger import Ledger, Tally
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.ledger import Ledger, Tally
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 from tacit.service import logs
 from tacit.service.access import Access
 from tacit.service.app import create_app
@@ -64,10 +68,6 @@ from tacit.service.problems import MEDIA_TYPE, SPENT, UNAVAILABLE, problem_of
 from tacit.service.serve import open_service, server_of
 from tacit.service.settings import Settings
 from tacit.service.state import Service
-from tacit.testing import failpoints
-from tacit.testing.journal import Received, find_faults
-from tacit.testing.lossy import LossyLine
-from tacit.testing.postgres import PostgresServer
 
 DELTA = 1e-3
 FEW, MANY = 75, 300  # answers of a plan: of one that is used up by and by, or under load

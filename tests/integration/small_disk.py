@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit.testing.postgres import PostgresServer
+from tests.support.postgres import PostgresServer
 
 NOT_ALLOWED = "this user may not mount a file system"
 

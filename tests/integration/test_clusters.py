@@ -15,13 +15,13 @@ import joblib
 import numpy as np
 import pytest
 
+from tacit.data.shards import ShardFolder, write_shards
 from tacit.errors import WorkersFailed
-from tacit.shards import ShardFolder, write_shards
-from tacit.teachers.backend import Backend
 from tacit.teachers.labels import DEFAULT
 from tacit.teachers.learner import shard_seed
 from tacit.teachers.on_shards import count_on_shards, train_on_shards
-from tacit.teachers.retrying import retrying
+from tacit.teachers.workers.backend import Backend
+from tacit.teachers.workers.retrying import retrying
 
 pytestmark = [
     pytest.mark.faults,
@@ -229,7 +229,7 @@ def test_a_shard_that_fails_on_one_node_is_read_elsewhere(
 def test_shards_that_nobody_can_read_get_teachers_that_vote_for_the_first_class(
     shards: Any, questions: Any, expected: Any, parts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.teachers.carry.PAUSE_AFTER_UNREAD", 0.0)
+    monkeypatch.setattr("tacit.teachers.workers.executor.PAUSE_AFTER_UNREAD", 0.0)
     with pytest.warns(UserWarning, match="2 of 12 shards could not be read"):
         found = counted(parts.Recording(), parts.Unreadable(shards, [2, 7]), questions)
     np.testing.assert_array_equal(found, without(expected, shards, questions, parts, [2, 7]))
@@ -238,7 +238,7 @@ def test_shards_that_nobody_can_read_get_teachers_that_vote_for_the_first_class(
 def test_shards_of_which_none_can_be_read_are_an_error(
     shards: Any, questions: Any, parts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.teachers.carry.PAUSE_AFTER_UNREAD", 0.0)
+    monkeypatch.setattr("tacit.teachers.workers.executor.PAUSE_AFTER_UNREAD", 0.0)
     with pytest.raises(WorkersFailed, match="None of 12 shards"):
         counted(parts.Recording(), parts.Unreadable(shards, list(range(N_SHARDS))), questions)
 
@@ -264,7 +264,9 @@ def test_a_node_that_hangs_is_not_waited_for(
 def test_workers_of_other_versions_are_refused(
     loky: Open, shards: Any, questions: Any, parts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tacit.teachers.tasks.versions_behind", lambda learner: {"numpy": "0.1"})
+    monkeypatch.setattr(
+        "tacit.teachers.workers.tasks.versions_behind", lambda learner: {"numpy": "0.1"}
+    )
     told = rf"numpy {np.__version__} \(here 0\.1\)"
     with loky(), pytest.raises(WorkersFailed, match=told):
         counted(parts.Recording(), shards, questions)
@@ -274,7 +276,9 @@ def test_work_under_way_is_waited_for_when_versions_differ(
     loky: Open, shards: Any, questions: Any, parts: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Joblib prints the traceback of a thread now and then where work is thrown away."""
-    monkeypatch.setattr("tacit.teachers.tasks.versions_behind", lambda learner: {"numpy": "0.1"})
+    monkeypatch.setattr(
+        "tacit.teachers.workers.tasks.versions_behind", lambda learner: {"numpy": "0.1"}
+    )
     ended: list[Any] = []
 
     def watched(backend: Any, calls: Any, *, patience: float | None = None) -> Any:

@@ -105,6 +105,6 @@ def test_a_build_that_replies_before_committing_is_caught(store: str) -> None:
 
 
 def test_the_points_are_those_of_the_ledger() -> None:
-    from tacit.testing.failpoints import POINTS as armed
+    from tests.support.failpoints import POINTS as armed
 
     assert set(armed) <= set(POINTS)

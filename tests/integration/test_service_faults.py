@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from tacit.testing.failpoints import POINTS, REPLY_POINTS
+from tests.support.failpoints import POINTS, REPLY_POINTS
 
 TIMES = int(os.environ.get("TACIT_FAULTS", "2"))
 AT_RANDOM = 200 if TIMES >= 30 else TIMES

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.support import failpoints
 
+from tacit.accounting.budget import Budget
+from tacit.audit import SeededNoise
 from tacit.errors import (
     AllowanceExceeded,
     BudgetExceeded,
@@ -20,13 +23,11 @@ from tacit.errors import (
     NoiseError,
 )
 from tacit.labeling import Labeler, question_key, question_keys
+from tacit.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
 from tacit.mechanisms import ConfidentVote, GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Analyst, Ledger, MemoryLedger, SqliteLedger
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import SeededNoise, failpoints
+from tacit.noise import SecureNoise
 
 TEACHERS = 1000
 BUDGET = Budget(100.0, 1e-3)
@@ -268,7 +269,6 @@ def test_a_sparse_run_stops_at_the_allowance_of_the_analyst() -> None:
 
 
 def test_a_single_question_answered_elsewhere_gets_its_recorded_answer() -> None:
-    """A new labeler asks without looking first: votes are counted in vain, nothing is drawn."""
     ledger = MemoryLedger(BUDGET)
     first = make(GaussianVote(sigma=2000.0, answers=5, output="share"), ledger)
     given = first.ask(votes(CLEAR), [b"q"])
@@ -280,9 +280,9 @@ def test_a_single_question_answered_elsewhere_gets_its_recorded_answer() -> None
 
 
 def test_what_a_labeler_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.labeling.labeler._REMEMBERED", 4)
+    monkeypatch.setattr("tacit.labeling.labeler.MOST_REMEMBERED", 4)
     labeler = make(GaussianVote(sigma=20.0, answers=50))
     for name in names(10):
         labeler.ask(votes(CLEAR), [name])
-        assert len(labeler._given) <= 5
+        assert len(labeler._given) <= 4
     assert [a.cost for a in labeler.ask(votes(CLEAR), [b"q0"])] == [()]

@@ -12,6 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.price import price
+from tacit.audit import SeededNoise
 from tacit.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -20,12 +23,9 @@ from tacit.errors import (
     NoiseError,
 )
 from tacit.labeling.means import PlannedMeans, release_mean
+from tacit.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
 from tacit.mechanisms import ClippedMean
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, MemoryLedger, PostgresLedger, SqliteLedger
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.price import price
-from tacit.testing import SeededNoise
+from tacit.noise import SecureNoise
 
 BUDGET = Budget(2.0, 1e-4)
 DELTA = 1e-5

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
 from tacit.labeling import FilteredService
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 
 
 def test_what_a_filter_has_left_is_read_and_spent_by_one_thread_at_a_time():

@@ -14,6 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tacit
+from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
+from tacit.audit import SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped, NoiseError
 from tacit.mechanisms import (
     ClippedMean,
@@ -28,10 +31,7 @@ from tacit.mechanisms import (
     VoteMechanism,
     total_cost,
 )
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.plan import Plan
-from tacit.testing import SeededNoise
+from tacit.noise import SecureNoise
 
 VOTES = [
     GaussianVote(4.0, 3, 12),

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import GaussianCoordinates
+from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import ClippedMean
 from tacit.mechanisms.clipped_mean import clip_to_grid
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import GaussianCoordinates
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import ScriptedNoise, SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 ANY_FLOATS = st.floats(allow_nan=True, allow_infinity=True, width=64)
 SHAPES = st.tuples(st.integers(1, 4), st.integers(1, 7))

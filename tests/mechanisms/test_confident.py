@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import GaussianCounts
+from tacit.accounting.price import price
+from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import ConfidentVote, VoteCounts, total_cost
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import GaussianCounts
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.price import price
-from tacit.testing import ScriptedNoise, SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 
 def exact_law(laws, vote, row):

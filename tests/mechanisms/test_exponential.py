@@ -6,7 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import ApproximateRelease, ExponentialSelection
+from tacit.accounting.price import price
+from tacit.audit import SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import (
     ExponentialVote,
@@ -14,12 +19,7 @@ from tacit.mechanisms import (
     exponential_mechanism,
     permute_and_flip,
 )
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import ApproximateRelease, ExponentialSelection
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.price import price
-from tacit.testing import SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 
 def weights(scores, epsilon):

@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import ApproximateRelease
+from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import StableRelease, StableVote, VoteCounts
 from tacit.mechanisms.instability import (
@@ -19,11 +23,7 @@ from tacit.mechanisms.instability import (
     stable_threshold,
     vote_distance,
 )
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import ApproximateRelease
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import ScriptedNoise, SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0, 25.0])

@@ -9,7 +9,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from tests.support.enumeration import enumerated, worst_excess
 
+from tacit.accounting.budget import Budget
+from tacit.audit.noise import ScriptedNoise
 from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses import FiniteClass, Intervals, PublicCover, Thresholds
 from tacit.mechanisms import learning
@@ -22,10 +25,7 @@ from tacit.mechanisms.learning import (
 )
 from tacit.mechanisms.sanitize import HierarchicalCounts, SmallDomain
 from tacit.mechanisms.sanitized_learning import SanitizedLearning
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
-from tacit.testing.enumeration import enumerated, worst_excess
-from tacit.testing.noise import ScriptedNoise
+from tacit.noise import SecureNoise
 
 _ROUNDING = 1e-11
 

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import GaussianCounts, GaussianLabel, LaplaceCounts
+from tacit.accounting.price import price
+from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms import GaussianVote, LaplaceVote, VoteCounts
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import GaussianCounts, GaussianLabel, LaplaceCounts
-from tacit.privacy.noise import SecureNoise
-from tacit.privacy.price import price
-from tacit.testing import ScriptedNoise, SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 ROUNDING = 1e-9
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.mechanisms import GaussianVote, VoteMechanism
 from tacit.mechanisms.base import VoteRun
 from tacit.mechanisms.registry import MECHANISMS, make_mechanism, mechanism_type
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
 
 BUDGET = Budget(1.0, 1e-5)
 

@@ -8,14 +8,14 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import SparseInstance
+from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped, NoiseError
 from tacit.mechanisms import SparseVote, VoteCounts, total_cost
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import SparseInstance
-from tacit.privacy.noise import SecureNoise
-from tacit.testing import ScriptedNoise, SeededNoise
-from tacit.testing.fit import FALSE_ALARM, chi_square_p
+from tacit.noise import SecureNoise
 
 QUESTIONS = 3
 THRESHOLDS = (0, 1, 3)

@@ -79,14 +79,17 @@ def _rounds(number: int, a: Round, b: Round) -> list[Failure]:
 
 
 def _teachers(first: Observation, second: Observation) -> list[Failure]:
-    """Compare what learners were given in both runs; a learner is fitted once in every round."""
+    """Compare what learners were given in both runs.
+
+    A teacher is fitted once for all ballots and once for every round, and asked once for each.
+    """
     a, b = first.record, second.record
-    rounds = max(1, len(a.rounds), len(b.rounds))
-    asked = max(1, len(a.ballots), len(b.ballots))
+    rounds = max(len(a.rounds), len(b.rounds))
+    ballots = max(len(a.ballots), len(b.ballots))
     found = []
     for claim, x, y, most in (
-        ("records of teachers", a.fitted, b.fitted, rounds),
-        ("questions to teachers", a.questions, b.questions, asked),
+        ("records of teachers", a.fitted, b.fitted, max(1, rounds + (ballots > 0))),
+        ("questions to teachers", a.questions, b.questions, max(1, rounds + ballots)),
     ):
         before, after = Counter(x), Counter(y)
         changed = max((before - after).total(), (after - before).total())

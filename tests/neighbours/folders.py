@@ -15,9 +15,9 @@ from tests.neighbours.observe import DELTA, EPSILON, Action, see_classifier
 from tests.neighbours.pairs import Pair
 
 from tacit import PATEClassifier, PrivateOracle, Votes
+from tacit.data.shards import open_shards
+from tacit.data.tables import Reading, read_points
 from tacit.mechanisms import GaussianVote
-from tacit.shards import open_shards
-from tacit.tables import Reading, read_points
 
 
 @contextlib.contextmanager

@@ -19,11 +19,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
-from tests.method_settings import with_method
 from tests.neighbours.containers import NotBuilt, build, build_vector
 from tests.neighbours.learners import Fingerprint, Hashed, Indifferent, digest_of
 from tests.neighbours.pairs import Pair, choose
 from tests.neighbours.seams import Halt, Record, intercepted
+from tests.support.method_settings import with_method
 
 from tacit import Corrections, PATEClassifier, PrivateOracle, Votes
 from tacit.mechanisms import GaussianVote

@@ -148,7 +148,8 @@ def _draw_container(rng: np.random.Generator, path: str) -> tuple[str, str, str]
     if family == "texts":
         name = choose(rng, containers.vectors())
         return "texts", name, name
-    first, second = choose(rng, found[family]), choose(rng, found[family])
+    names = found[family]
+    first, second = choose(rng, (*names[:1], *names[:1], *names)), choose(rng, names)
     form = {"pandas": "frame", "polars": "frame", "arrays": "numbers"}.get(family, family)
     if family == "arrays" and rng.random() < 0.2:
         form = "frame"

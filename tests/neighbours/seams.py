@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.neighbours import learners
 
+from tacit.audit.noise import SeededNoise
 from tacit.mechanisms import base, clipped_mean
 from tacit.mechanisms.clipped_mean import ClippedMeanRun, ClippedTotal
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 from tacit.teachers.teacher import Teacher
-from tacit.testing.noise import SeededNoise
 
 IntArray = NDArray[np.int64]
 

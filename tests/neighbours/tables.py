@@ -74,7 +74,8 @@ STYLES: Mapping[str, Mapping[str, Draw]] = {
         "int": _whole,
         "text": lambda rng: str(_number(rng)),
         "whole": lambda rng: float(_whole(rng)),
-        "float32": lambda rng: np.float32(_number(rng)),
+        # Eighths: written as text, others would come back as another number.
+        "float32": lambda rng: np.float32(int(rng.integers(-40, 40)) / 8),
         "int8": lambda rng: np.int8(_whole(rng)),
     },
     "code": {
@@ -134,7 +135,8 @@ class Column:
 
 def draw_column(rng: np.random.Generator, *, numeric: bool) -> Column:
     """Return a column of some kind, written in some way."""
-    kinds = list(NUMERIC if numeric else STYLES)
+    # Codes that look like numbers are the most common trap.
+    kinds = [*(NUMERIC if numeric else STYLES), "number", "code", "code"]
     kind = kinds[int(rng.integers(len(kinds)))]
     styles = NUMERIC[kind] if numeric else tuple(STYLES[kind])
     pool, private = (styles[int(rng.integers(len(styles)))] for _ in range(2))

@@ -24,7 +24,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit import _files
 from tacit.errors import (
     DamagedFile,
     ExposedFiles,
@@ -33,6 +32,7 @@ from tacit.errors import (
     SavedFormatError,
     UntrustedTypes,
 )
+from tacit.files import atomic
 from tacit.persistence import ensemble as module
 from tacit.persistence import envelope, files, load_ensemble, save_ensemble
 from tacit.teachers import equal_split, train_teachers
@@ -412,14 +412,14 @@ def test_a_failing_disk_leaves_the_old_directory(linear, tmp_path, monkeypatch, 
 @pytest.mark.faults
 def test_an_unconfirmed_swap_keeps_both(linear, tmp_path, monkeypatch, trained):
     path = saved(linear, tmp_path)
-    real = _files.sync_directory
+    real = atomic.sync_directory
 
     def fail(directory):
         if directory == tmp_path:
             raise OSError(5, "Input/output error")
         real(directory)
 
-    monkeypatch.setattr(_files, "sync_directory", fail)
+    monkeypatch.setattr(atomic, "sync_directory", fail)
     other = trained(DecisionTreeClassifier(max_depth=2))
     with pytest.raises(PersistenceError, match="in place, but .* old one is kept as"):
         save_ensemble(other, path, overwrite=True)

@@ -24,8 +24,8 @@ from tacit.errors import (
     PersistenceError,
     SavedFormatError,
 )
+from tacit.estimators.oracle.estimate import ESTIMATE
 from tacit.mechanisms import GaussianVote
-from tacit.oracle.estimate import ESTIMATE
 from tacit.persistence import oracle as saved_module
 
 CLEAR = np.array([[3.0, 2.0], [-2.0, -3.0], [1.5, 4.0]])

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier, load_student, save_student
+from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument, PersistenceError, TacitError
 from tacit.persistence import saved_report
-from tacit.privacy.budget import Neighbouring
 from tacit.report import PrivacyStatement, PublicCheck, RunReport
 from tacit.students.active.curve import LearningCurve
 

@@ -7,8 +7,8 @@ import json
 
 import pytest
 
+from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.privacy.budget import Neighbouring
 from tacit.report import PrivacyStatement, RunReport
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tacit.accounting.answer import Answer, Output
 from tacit.errors import InvalidArgument, LedgerUnavailable
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 from tacit.service.access import Access
 from tacit.service.activity import Activity
 from tacit.service.keys import make_key, matches, split_key

@@ -187,7 +187,7 @@ def test_without_a_good_key_nobody_gets_in(run: Any) -> None:
 
 
 def test_revoked_rotated_and_expired_keys(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tacit.service.gate.REMEMBERED", -1.0)
+    monkeypatch.setattr("tacit.service.auth.REMEMBERED", -1.0)
     running = run()
     made = running.access.create("ann", days=2)
     assert running.ask(CLEAR, key=made.text).status_code == 200
@@ -306,7 +306,7 @@ def test_a_mistake_of_ours_is_500_without_a_trace(
     def fail(*args: Any, **kwargs: Any) -> None:
         raise RuntimeError("counts were 3 and canary at [3.0, 2.0]")
 
-    monkeypatch.setattr(running.service.desk, "ask", fail)
+    monkeypatch.setattr(running.service.queue, "ask", fail)
     with caplog.at_level(logging.INFO, logger="tacit.service"):
         response = running.ask(CLEAR)
     assert is_problem(response, problems.BROKEN)

@@ -18,10 +18,10 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tacit import PrivateOracle, load_oracle, save_oracle
+from tacit.accounting.price import price
+from tacit.audit.estimates import AuditResult, audit
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.mechanisms.base import VoteMechanism
-from tacit.privacy.audit import AuditResult, audit
-from tacit.privacy.price import price
 from tacit.service.access import Access
 from tacit.service.app import create_app
 from tacit.service.settings import Settings
@@ -125,7 +125,7 @@ def test_instances_of_a_sparse_vector(tmp_path: Path, client_of: Any) -> None:
 def test_a_service_with_less_noise_than_it_is_charged_for_is_caught(
     tmp_path: Path, client_of: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from tacit.privacy.noise import SecureNoise
+    from tacit.noise import SecureNoise
 
     plain = SecureNoise.gaussian
     monkeypatch.setattr(SecureNoise, "gaussian", lambda self, s, n: plain(self, s / 8, n))

@@ -15,12 +15,12 @@ from typing import Any
 
 import httpx
 import pytest
+from tests.support.postgres import PostgresServer
 
 from tacit import load_oracle
 from tacit.service import serve
 from tacit.service.access import Access
 from tacit.service.settings import Settings
-from tacit.testing.postgres import PostgresServer
 
 
 def workers_of(pid: int) -> list[int]:

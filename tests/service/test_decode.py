@@ -51,13 +51,13 @@ READERS = readers()
 
 def check(body: bytes, reader: PointReader) -> None:
     try:
-        asked = decode(body, reader, most=3)
+        questions = decode(body, reader, most=3)
     except Problem as problem:
         assert 400 <= problem.kind.status < 500
         assert problem.response().status_code == problem.kind.status
     else:
-        assert 1 <= len(asked) <= 3
-        assert all(len(name) == 32 for name in asked.questions)
+        assert 1 <= len(questions) <= 3
+        assert all(len(name) == 32 for name in questions.keys)
 
 
 @pytest.mark.parametrize("reader", READERS, ids=repr)
@@ -89,4 +89,4 @@ def test_right_points_of_every_form() -> None:
 
 def test_equal_points_have_equal_names() -> None:
     one = decode(b'{"points": [[1, 2], [1.0, 2e0]]}', NUMBERS, most=2)
-    assert one.questions[0] == one.questions[1]
+    assert one.keys[0] == one.keys[1]

@@ -11,13 +11,13 @@ from functools import cache
 from typing import Any
 
 import pytest
+from tests.support.adaptive_loop import N_TEACHERS, Loop, PricedOnce, audit_loop
 
+from tacit.accounting.answer import Output
+from tacit.accounting.budget import Budget
 from tacit.labeling import Labeler, PlannedService
+from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
-from tacit.privacy.answer import Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import MemoryLedger
-from tacit.testing.adaptive_loop import N_TEACHERS, Loop, PricedOnce, audit_loop
 
 # With a large delta the price is reached by events that are common, not in the tails.
 BUDGET = Budget(1.0, 0.12)

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.correcting_loop import CorrectingLoop, ReplacedTeacher, audit_corrections
 
-from tacit.correcting.metric import Metric
+from tacit.accounting.budget import Budget
 from tacit.mechanisms import clipped_mean
-from tacit.privacy.budget import Budget
-from tacit.testing.correcting_loop import CorrectingLoop, ReplacedTeacher, audit_corrections
+from tacit.teachers.corrections.metric import Metric
 
 # With a large delta the price is reached by events that are common, not in the tails.
 BUDGET = Budget(1.0, 0.12)

@@ -1,16 +1,16 @@
 """Planted bugs go through the same ``check_mechanism`` as the correct code, and are caught.
 
 The correct code fails a check with probability at most 1e-8 (``FALSE_ALARM``); how often each bug
-is missed is measured by ``python -m tacit.testing.power`` (``results/planted_bugs.json``).
+is missed is measured by ``python -m tests.support.power`` (``results/planted_bugs.json``).
 """
 
 from __future__ import annotations
 
 import pytest
+from tests.support.planted_bugs import BUGS
 
-from tacit.testing.contracts import problems
-from tacit.testing.planted_bugs import BUGS
-from tacit.testing.subjects import EXAMPLES
+from tacit.audit.contracts import problems
+from tacit.audit.subjects import EXAMPLES
 
 CASES = [(bug.name, example) for bug in BUGS.values() for example in bug.examples]
 

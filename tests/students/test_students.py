@@ -10,8 +10,8 @@ from scipy import special
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from tacit.accounting.answer import Answer, Output
 from tacit.errors import InvalidArgument
-from tacit.privacy.answer import Answer, Output
 from tacit.students import FittedStudent, NoiseAwareStudent, fit_on_labels, released_labels
 
 

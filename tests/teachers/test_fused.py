@@ -115,15 +115,43 @@ def test_linear_teachers_read_sparse_questions(learner: Any) -> None:
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("learner", LINEAR.values(), ids=LINEAR)
-def test_a_single_question_that_is_no_number_is_not_multiplied(learner: Any, odd: float) -> None:
+def test_a_question_that_is_no_number_is_not_multiplied(learner: Any, odd: float) -> None:
     """Also where a teacher has no weight for the cell, or none at all."""
     teachers = ensemble(learner, LABELS["two numbers"])
-    teachers.count(table(1, 9))  # from here on single questions have a way of their own
-    assert isinstance(teachers._fused, fused_linear.FusedLinear)
     for column in range(WIDTH):
         question = table(1, 9)
         question[0, column] = odd
-        assert teachers._fused.count_one(question) is None
+        assert teachers._together(question) is None
+
+
+@pytest.mark.parametrize("n_questions", [1, 3])
+@labels
+def test_one_teachers_scores_do_not_decide_how_others_are_computed(
+    labels: list[Any], n_questions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A record may make a teacher's scores overflow; the other votes must be computed alike."""
+    shapes: list[tuple[int, ...]] = []
+    counted = fused_linear.FusedLinear._counted
+
+    def recording(self: Any, X: Any) -> Any:
+        shapes.append(X.shape)
+        return counted(self, X)
+
+    monkeypatch.setattr(fused_linear.FusedLinear, "_counted", recording)
+    questions, counts = table(n_questions, 9), []
+    for factor in (1.0, 1e308):
+        teachers = ensemble(LogisticRegression(), labels)
+        first, *others = teachers.private_teachers()
+        first.model.coef_ = first.model.coef_ * factor  # its own scores overflow
+        shapes.append(())
+        every = teachers.count(questions).private_array()
+        with np.errstate(all="ignore"):
+            alone = count_one_by_one([first], questions, len(labels))
+        counts.append(every - alone)
+        assert np.array_equal(counts[-1], count_one_by_one(others, questions, len(labels)))
+    assert np.array_equal(counts[0], counts[1])
+    half = len(shapes) // 2
+    assert shapes[:half] == shapes[half:] == [(), (n_questions, WIDTH)]
 
 
 @labels

@@ -12,8 +12,8 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit._inputs import identifiers
 from tacit.data import PointReader, Schema
+from tacit.estimators.inputs import identifiers
 from tacit.teachers import equal_split, train_and_count, train_teachers
 from tacit.teachers.labels import ClassList
 

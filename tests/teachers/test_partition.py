@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.privacy.budget import Neighbouring
 from tacit.teachers.partition import Partition, equal_split, hash_split, votes_moved
 
 KEY = b"0123456789abcdef"

@@ -23,8 +23,8 @@ from tacit.teachers import (
     train_and_count,
     train_teachers,
 )
-from tacit.teachers.carry import MOST_SHARDS_PER_TASK, shards_per_task
 from tacit.teachers.learner import shard_seed
+from tacit.teachers.workers.executor import MOST_SHARDS_PER_TASK, shards_per_task
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))

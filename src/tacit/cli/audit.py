@@ -14,7 +14,7 @@ class _NamesMechanisms(click.Command):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the names of all mechanisms."""
-        from tacit.testing.subjects import EXAMPLES
+        from tacit.audit.subjects import EXAMPLES
 
         with formatter.section("Mechanisms"):
             formatter.write_text(", ".join(EXAMPLES))
@@ -91,9 +91,9 @@ def audit(
       tacit audit sparse gaussian-label --samples 100000
       tacit audit --runs 1000 --log audit.json  and a thousand seeded runs of every check
     """
-    from tacit.testing.audits import audit_subject
-    from tacit.testing.contracts import check_seeds
-    from tacit.testing.subjects import EXAMPLES, as_subject
+    from tacit.audit.audits import audit_subject
+    from tacit.audit.contracts import check_seeds
+    from tacit.audit.subjects import EXAMPLES, as_subject
 
     names = list(mechanisms) or list(EXAMPLES)
     _refuse_unknown(names, list(EXAMPLES))
@@ -161,7 +161,7 @@ def _line(one: Any) -> str:
 
 def _report(found: list[Any], failed: list[Any], runs: int, seed: int | None) -> dict[str, Any]:
     from tacit import __version__
-    from tacit.testing.evidence import FALSE_ALARM
+    from tacit.audit.evidence import FALSE_ALARM
 
     rows = [
         {

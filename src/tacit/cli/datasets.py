@@ -30,7 +30,7 @@ def datasets(ctx: click.Context, project: Path, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from tacit.cli.amounts import left, promised
+    from tacit.cli.parsing import left, promised
     from tacit.project.folder import Project
 
     found = Project(project)
@@ -61,7 +61,7 @@ def add(name: str, epsilon: float, delta: float, composition: str, project: Path
 
     Example: tacit datasets add patients --epsilon 4 --delta 1e-5
     """
-    from tacit.privacy.budget import Budget
+    from tacit.accounting.budget import Budget
     from tacit.project.folder import Project
 
     Project(project).add(name, Budget(epsilon, delta), composition)

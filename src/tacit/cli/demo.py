@@ -8,9 +8,9 @@ import click
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from tacit.classifier import PATEClassifier
-from tacit.datasets.synthetic import LogisticModel
-from tacit.privacy.budget import Budget
+from tacit.accounting.budget import Budget
+from tacit.data.sets.synthetic import LogisticModel
+from tacit.estimators.classifier import PATEClassifier
 
 TEST_POINTS = 100_000
 

@@ -79,12 +79,12 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
       70   a defect in tacit or in the learner
       130  interrupted; the same command goes on
     """
-    from tacit._files import replace_file
-    from tacit.cli.amounts import left, words
     from tacit.cli.outputs import check_outputs, label_rows
+    from tacit.cli.parsing import left, words
+    from tacit.cli.redacted_command import spoken
     from tacit.cli.running import run
-    from tacit.cli.spoken import spoken
     from tacit.errors import InvalidArgument
+    from tacit.files.atomic import replace_file
     from tacit.persistence import save_student
     from tacit.project.learners import BUILT_IN
 

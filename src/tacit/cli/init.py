@@ -22,7 +22,7 @@ def init(folder: Path, dataset: str | None, epsilon: float | None, delta: float 
 
     Example: tacit init study --dataset patients --epsilon 4 --delta 1e-5
     """
-    from tacit.privacy.budget import Budget
+    from tacit.accounting.budget import Budget
     from tacit.project.folder import Project, checked_name
 
     if dataset is None and (epsilon is not None or delta is not None):

@@ -42,11 +42,11 @@ def label(out: Path, **options: Any) -> None:
 
     Exit status: as of tacit fit.
     """
-    from tacit._files import replace_file
-    from tacit.cli.amounts import left, words
     from tacit.cli.outputs import check_outputs, label_rows
+    from tacit.cli.parsing import left, words
     from tacit.cli.running import run
     from tacit.errors import InvalidArgument
+    from tacit.files.atomic import replace_file
     from tacit.project.learners import BUILT_IN
 
     if options.pop("rounds") is not None or options["learner"] == BUILT_IN:

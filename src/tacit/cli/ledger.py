@@ -14,8 +14,8 @@ import click
 from tacit.errors import InvalidArgument, LedgerCorrupt
 
 if TYPE_CHECKING:
-    from tacit.privacy.ledger import Head
-    from tacit.privacy.ledger.rows import RowLedger
+    from tacit.ledger import Head
+    from tacit.ledger.base import BaseLedger
 
 FINDING = 1
 """Exit status when a ledger, or a backup of one, does not hold."""
@@ -103,7 +103,7 @@ def backup(where: str, file: Path, as_json: bool) -> None:
 
     Example: tacit ledger backup patients.sqlite patients.backup
     """
-    from tacit.privacy.ledger.backup import write_backup
+    from tacit.ledger.backup import write_backup
 
     with _findings(as_json):
         opened = _open(where)
@@ -136,8 +136,8 @@ def restore(
 
     Example: tacit ledger restore patients.backup patients.sqlite --head patients.head
     """
-    from tacit.privacy.ledger.backup import read_backup
-    from tacit.privacy.ledger.backup import restore as restore_backup
+    from tacit.ledger.backup import read_backup
+    from tacit.ledger.backup import restore as restore_backup
 
     with _findings(as_json):
         known = None if head_file is None else _kept_head(head_file, read_backup(file).ledger_id)
@@ -162,17 +162,17 @@ def restore(
 # -- shared steps ----------------------------------------------------------------------------------
 
 
-def _open(where: str) -> RowLedger:
-    from tacit.privacy.ledger import open_ledger
-    from tacit.privacy.ledger.rows import RowLedger
+def _open(where: str) -> BaseLedger:
+    from tacit.ledger import open_ledger
+    from tacit.ledger.base import BaseLedger
 
     opened = open_ledger(where)
-    assert isinstance(opened, RowLedger)
+    assert isinstance(opened, BaseLedger)
     return opened
 
 
 def _kept_head(file: Path, ledger_id: str) -> Head:
-    from tacit.privacy.ledger.backup import head_from_json
+    from tacit.ledger.backup import head_from_json
 
     try:
         kept_id, head = head_from_json(file.read_text())
@@ -188,7 +188,7 @@ def _kept_head(file: Path, ledger_id: str) -> Head:
     return head
 
 
-def _refuse_gone(opened: RowLedger, kept: Head) -> None:
+def _refuse_gone(opened: BaseLedger, kept: Head) -> None:
     if not opened.contains(kept):
         raise LedgerCorrupt(
             f"The ledger does not contain row {kept.seq} of the head kept before: its end was cut "
@@ -198,7 +198,7 @@ def _refuse_gone(opened: RowLedger, kept: Head) -> None:
 
 
 def _head(ledger_id: str, head: Head) -> dict[str, Any]:
-    from tacit.privacy.ledger.backup import head_to_json
+    from tacit.ledger.backup import head_to_json
 
     return head_to_json(ledger_id, head)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from tacit.theory.candidates import Candidate
-    from tacit.theory.frontier import Frontier
-    from tacit.theory.planner import RunPlan
-    from tacit.theory.vote_curve import VoteCurve
+    from tacit.planning.candidates import Candidate
+    from tacit.planning.frontier import Frontier
+    from tacit.planning.planner import RunPlan
+    from tacit.planning.vote_curve import VoteCurve
 
 ASSUMED = {20: 0.7, 50: 0.8, 200: 0.9}
 """Accuracy of a teacher by shard size, when the caller knows nothing."""
@@ -100,8 +100,8 @@ def plan(
       tacit plan --records 20000 --points 400 --accuracy 50:0.8 --accuracy 200:0.88 --frontier
       tacit plan --records 20000 --points 400 --labelled public.csv --plot frontier.png
     """
-    from tacit.privacy.budget import Budget
-    from tacit.theory.planner import plan_run
+    from tacit.accounting.budget import Budget
+    from tacit.planning.planner import plan_run
 
     budget = Budget(epsilon, min(1e-5, 1 / max(records, 1)) if delta is None else delta)
     if labelled is not None and accuracy:
@@ -139,7 +139,7 @@ def plan(
 
 
 def _guessed(accuracy: dict[int, float], correlation: float, classes: int) -> VoteCurve:
-    from tacit.theory.vote_curve import VoteCurve
+    from tacit.planning.vote_curve import VoteCurve
 
     curve = VoteCurve.guessed(accuracy or ASSUMED, correlation=correlation, n_classes=classes)
     if accuracy:
@@ -156,9 +156,9 @@ def _measured(
     from sklearn.linear_model import LogisticRegression
 
     from tacit.cli.tables import read_labelled, read_points
-    from tacit.datasets.representation import PoolRepresentation
+    from tacit.data.representations.coordinates import PoolRepresentation
     from tacit.errors import InvalidArgument
-    from tacit.theory.vote_curve import measure_votes
+    from tacit.planning.vote_curve import measure_votes
 
     X, y = read_labelled(labelled, label_column)
     rest = None if pool is None else read_points(pool)
@@ -183,14 +183,14 @@ def _measured(
 
 
 def _check_plot(path: Path) -> None:
-    from tacit.theory.plots import check_path
+    from tacit.planning.plots import check_path
 
     check_path(path)
 
 
 def _frontier(delta: float, sizes: dict[str, Any], plot: Path | None) -> Frontier:
-    from tacit.theory.frontier import frontier
-    from tacit.theory.plots import plot_frontier
+    from tacit.planning.frontier import frontier
+    from tacit.planning.plots import plot_frontier
 
     found = frontier(delta=delta, **sizes)
     if plot is not None:
@@ -235,7 +235,7 @@ def _wrapped(text: str, first: str = "") -> str:
 
 
 def _recommended(found: RunPlan, best: Candidate) -> str:
-    from tacit.theory.candidates import noise_in_words
+    from tacit.planning.candidates import noise_in_words
 
     cost = best.plan(found.budget.delta)
     seen = best.forecast

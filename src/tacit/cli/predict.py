@@ -48,11 +48,11 @@ def predict(
 
     Example: tacit predict model.tacit new.csv --out predicted.csv --proba
     """
-    from tacit._files import replace_file
     from tacit.cli.outputs import check_outputs, csv_bytes
+    from tacit.data.tables import Reading, read_points
     from tacit.errors import InvalidArgument
+    from tacit.files.atomic import replace_file
     from tacit.persistence import load_student
-    from tacit.tables import Reading, read_points
 
     check_outputs({"--out": out}, [model, points])
     loaded = load_student(model, trusted=trust)

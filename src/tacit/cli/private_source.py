@@ -8,15 +8,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Protocol
 
-from tacit._inputs import Voters
 from tacit.cli.run_options import Asked
 from tacit.data import Schema
-from tacit.data.cells import label_text
+from tacit.data.cells import text
+from tacit.data.shards import ShardFolder, open_shards
+from tacit.data.tables import Pool, Reading, read_points, read_pool, read_private
+from tacit.data.tables.files import opened
 from tacit.errors import InvalidArgument
+from tacit.estimators.inputs import Voters
 from tacit.labeling import read_counts
-from tacit.shards import ShardFolder, open_shards
-from tacit.tables import Pool, Reading, read_points, read_pool, read_private
-from tacit.tables.source import opened
 
 
 class PrivateSource(Protocol):
@@ -197,7 +197,7 @@ def read_own_pool(asked: Asked, reading: Reading) -> Pool:
         categories=asked.category,
         schema=None if asked.schema is None else read_schema(asked.schema),
     )
-    known = {label_text(name) for name in asked.classes}
+    known = {text(name) for name in asked.classes}
     unknown = sorted({one for one in pool.labels or () if one is not None} - known)
     if unknown:
         raise InvalidArgument(

@@ -55,8 +55,8 @@ def report(source: Path, page: Path | None, plan: Path | None, as_json: bool) ->
 
 
 def _read(source: Path) -> RunReport:
-    from tacit._files import read_file
     from tacit.errors import InvalidArgument
+    from tacit.files.atomic import read_file
     from tacit.persistence.student import saved_report
     from tacit.report import RunReport
 
@@ -73,8 +73,8 @@ def _read(source: Path) -> RunReport:
 
 
 def _plan(path: Path) -> Any:
-    from tacit._files import read_file
     from tacit.errors import InvalidArgument
+    from tacit.files.atomic import read_file
 
     try:
         return json.loads(read_file(path).decode())

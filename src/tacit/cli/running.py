@@ -12,25 +12,27 @@ from typing import Any
 import click
 
 from tacit import __version__
-from tacit._combinations import check_combination
-from tacit._correcting import resolve_corrections
-from tacit._inputs import checked_points
-from tacit._resolve import resolve
-from tacit.cli.amounts import left, promised, words
-from tacit.cli.endings import told_in_one_line
+from tacit.accounting.budget import Budget
+from tacit.cli.exit_codes import told_in_one_line
+from tacit.cli.parsing import left, promised, words
 from tacit.cli.private_source import PrivateSource, private_source
 from tacit.cli.run_options import Asked
-from tacit.datasets.records import PublicPool, n_rows
+from tacit.data.pool import PublicPool, n_rows
+from tacit.data.tables import Pool, Reading, read_labelled
+from tacit.data.tables.files import opened
 from tacit.errors import BudgetExceeded, InvalidArgument
-from tacit.methods import Corrections, Votes
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import SecureNoise
+from tacit.estimators.combinations import check_combination
+from tacit.estimators.correction_settings import (
+    resolve_corrections,
+)
+from tacit.estimators.inputs import checked_points
+from tacit.estimators.methods import Corrections, Votes
+from tacit.estimators.vote_settings import resolve
+from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
 from tacit.project.learners import BUILT_IN
 from tacit.report import RunReport
-from tacit.tables import Pool, Reading, read_labelled
-from tacit.tables.source import opened
 from tacit.teachers.labels import ClassList
 
 Results = Callable[[ProjectClassifier, RunReport, Account, bool], None]

@@ -14,8 +14,8 @@ from tacit.errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
     from tacit.data import Schema
-    from tacit.shards.write import Asked
-    from tacit.tables import Reading
+    from tacit.data.shards.write import Asked
+    from tacit.data.tables import Reading
 
 FINDING = 1
 """Exit status when a folder of shards does not hold."""
@@ -107,7 +107,7 @@ def shard(
       70   a defect in tacit
       130  interrupted; the same command goes on
     """
-    from tacit.cli.endings import told_in_one_line
+    from tacit.cli.exit_codes import told_in_one_line
 
     with told_in_one_line("What is finished in the folder is kept."):
         if verify is not None:
@@ -138,8 +138,8 @@ def _write(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    from tacit.shards.write import check_sources, write_shards
-    from tacit.tables import Reading
+    from tacit.data.shards.write import check_sources, write_shards
+    from tacit.data.tables import Reading
 
     if not sources:
         raise InvalidArgument("SOURCES is missing: the files with the private records.")
@@ -187,7 +187,7 @@ def _schema(
     category: tuple[str, ...],
 ) -> Schema | None:
     from tacit.cli.private_source import read_schema
-    from tacit.tables import read_pool
+    from tacit.data.tables import read_pool
 
     if schema is not None:
         return read_schema(schema)
@@ -202,9 +202,9 @@ def _schema(
 
 
 def _key(file: Path) -> bytes:
-    from tacit._files import read_file
-    from tacit._identifiers import checked_key
-    from tacit._private_files import FILE_MODE, check_private
+    from tacit.data.identifiers import checked_key
+    from tacit.files.atomic import read_file
+    from tacit.files.private import FILE_MODE, check_private
 
     content = read_file(file)
     check_private(os.stat(file), file, FILE_MODE)
@@ -239,7 +239,7 @@ def _say_plan(asked: Asked, out: Path, key_file: Path | None, *, as_json: bool) 
 
 
 def _verify(folder: Path, *, as_json: bool, quiet: bool) -> None:
-    from tacit.shards import verify_shards
+    from tacit.data.shards import verify_shards
 
     try:
         made = verify_shards(folder, progress=False if quiet else None)

@@ -15,6 +15,7 @@ import datetime
 import math
 import re
 import uuid
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from enum import Enum
@@ -25,6 +26,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
+
+FAILURES = (Exception, SystemExit)
+"""What a cell's own code may raise in silence. KeyboardInterrupt is the user's."""
 
 MISSING = frozenset(
     {"", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
@@ -42,15 +46,17 @@ it and the same number read from text agree only after rounding.
 _EXACT = 2.0**53
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
 _DATE = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?"
-    r"\s*(Z|[+-]\d\d:?\d\d)?",
+    r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ](\d\d?)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
+    r" ?(Z|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
+_TIME = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
+_YEAR = re.compile(r"(?<![\d.:])\d{4}(?!\d)", re.ASCII)
 _DURATION = re.compile(
     r"(-?\d+) days?,?(?: ([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?", re.ASCII
 )  # as pandas and Python write one
-_INTERVAL = re.compile(r"([\[(])\s*([^,]+?)\s*,\s*([^,]+?)\s*([\])])")
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -69,7 +75,7 @@ def text(cell: Any) -> str | None:
             if not isinstance(cell, str):
                 return None if cell is None else _number_text(cell)
         return _canonical(cell)
-    except Exception:  # whatever a caller's object does: the cell is missing, and nothing is said
+    except FAILURES:  # whatever a caller's object does: the cell is missing, and nothing is said
         return None
 
 
@@ -85,9 +91,9 @@ def number(cell: Any) -> float:
         if type(cell) is not str:
             cell = _plain(cell)
         if isinstance(cell, str):
-            return _parsed(cell.strip())
+            return _parsed(_stripped(cell))
         return math.nan if cell is None or math.isinf(cell) else float(cell)
-    except Exception:
+    except FAILURES:
         return math.nan
 
 
@@ -108,27 +114,12 @@ def date(cell: Any) -> np.datetime64:
             return _NOT_A_TIME
         if not _DATE.fullmatch(iso):
             iso = _guessed(iso)
-        return np.datetime64(iso.removesuffix("Z"), "us")
-    except Exception:
+        return np.datetime64(iso, "us")
+    except FAILURES:
         return _NOT_A_TIME
 
 
-def label_text(label: Any) -> str | None:
-    """Return the canonical text of a class label: as ``text``, but words for "missing" are kept.
-
-    A class may be called "None" or "NA"; a value that *is* missing has no text all the same.
-    """
-    canonical = text(label)
-    if canonical is None and isinstance(label, str):
-        word = str.__str__(label).strip()
-        if word in MISSING - _WRITTEN_FOR_MISSING:
-            return word
-    return canonical
-
-
 _NOT_A_TIME = np.datetime64("NaT", "us")
-_WRITTEN_FOR_MISSING = frozenset({"", "nan", "NaN", "-nan", "-NaN", "NaT", "<NA>"})
-"""What a container may write for a value that is missing."""
 
 
 # ---- one cell ------------------------------------------------------------------------------------
@@ -159,7 +150,8 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, bytes | bytearray):
         return bytes(cell).decode("utf-8", "replace")
     if isinstance(cell, np.datetime64):
-        return None if np.isnat(cell) else str(cell)
+        # In one unit: that of an array follows from all of its cells.
+        return None if np.isnat(cell) else str(cell.astype("datetime64[us]"))
     if isinstance(cell, datetime.timedelta):
         return _number_or_none(cell.total_seconds())
     if isinstance(cell, datetime.date | datetime.time):  # a datetime is a date
@@ -179,7 +171,7 @@ def _number_or_none(value: float) -> float | None:
 
 
 def _canonical(cell: str) -> str | None:
-    word = cell.strip()
+    word = _stripped(cell)
     if word in MISSING:
         return None
     first = word[0]
@@ -194,7 +186,19 @@ def _canonical(cell: str) -> str | None:
         return _number_text(value)
     if _NUMBER.fullmatch(word) or word.lower().lstrip("+-") in _INFINITE:
         return None  # a number that no double holds
-    return _dated(word) or _ranged(word) or word
+    if word.startswith("0000-") and _DATE.fullmatch(word):
+        return None  # a year that most calendars do not have
+    return _dated(word) or _timed(word) or _ranged(word) or word
+
+
+def _stripped(cell: str) -> str:
+    """Return a text without what containers drop: space around it, NUL at its end."""
+    word = cell.strip()
+    while word.endswith("\0"):
+        word = word.rstrip("\0").rstrip()
+    if not word.isascii():  # half a pair of surrogates can be in a text, and in no Arrow column
+        word = word.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return word
 
 
 _INFINITE = frozenset({"inf", "infinity", "nan"})
@@ -208,6 +212,8 @@ def _parsed(word: str) -> float:
         truth = _TRUTH.get(word.lower())
         if truth is not None:
             return truth
+        if _HEXADECIMAL.fullmatch(word):  # pyarrow reads it as a number
+            return float(int(word, 16))
         duration = _DURATION.fullmatch(word)
         return math.nan if duration is None else _seconds(*duration.groups())
     # Python also reads underscores and the digits of other scripts; no container does.
@@ -234,38 +240,58 @@ def _number_text(value: float) -> str | None:
 
 
 def _dated(word: str) -> str | None:
-    """Return an ISO date in one form: no zero time, no trailing zeros, UTC where it has a zone."""
+    """Return an ISO date in one form: in UTC, without a time at midnight.
+
+    A time without a zone is taken to be in UTC: one zoned time makes a whole column zoned.
+    """
     parts = _DATE.fullmatch(word)
     if parts is None:
         return None
     year, month, day, hour, minute, second, fraction, zone = parts.groups()
-    micro = int((fraction or "0").ljust(6, "0")[:6])
     try:
         when = datetime.datetime(
-            int(year), int(month), int(day), int(hour or 0), int(minute or 0), int(second or 0),
-            micro,
+            int(year), int(month), int(day or 1), int(hour or 0), int(minute or 0),
+            int(second or 0), _microseconds(fraction),
         )  # fmt: skip
         if zone not in (None, "Z"):
-            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=int(zone[-2:]))
+            minutes = int(zone[-2:]) if len(zone) > 3 else 0
+            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=minutes)
             when = when - shift if zone[0] == "+" else when + shift
     except (ValueError, OverflowError):
         return None
-    suffix = "" if zone is None else "Z"
-    if when.time() == datetime.time() and not suffix:
-        return when.date().isoformat()
-    return when.isoformat() + suffix
+    return when.date().isoformat() if when.time() == datetime.time() else when.isoformat()
+
+
+def _timed(word: str) -> str | None:
+    """Return a time of the day in one form."""
+    parts = _TIME.fullmatch(word)
+    if parts is None:
+        return None
+    hour, minute, second, fraction = parts.groups()
+    try:
+        return datetime.time(
+            int(hour), int(minute), int(second or 0), _microseconds(fraction)
+        ).isoformat()
+    except ValueError:
+        return None
+
+
+def _microseconds(fraction: str | None) -> int:
+    return int((fraction or "0").ljust(6, "0")[:6])
 
 
 def _guessed(word: str) -> str:
     """Return a time that is not written as ISO 8601 as pandas reads it by itself."""
     import pandas as pd
 
-    if not re.search(r"\d{4}", word):  # without a year, today's date would be filled in
+    if not _YEAR.search(word):  # without a year, today's date would be filled in
         raise ValueError
-    try:
-        when = pd.Timestamp(word)
-    except ValueError:
-        when = pd.Timestamp(word.split("/")[0])  # a period that pandas writes as "first/last"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # pandas may quote the text
+        try:
+            when = pd.Timestamp(word)
+        except ValueError:
+            when = pd.Timestamp(word.split("/")[0])  # a period that is written as "first/last"
     if when.tz is not None:
         when = when.tz_convert("UTC").tz_localize(None)
     return str(when.isoformat())
@@ -273,11 +299,10 @@ def _guessed(word: str) -> str:
 
 def _ranged(word: str) -> str | None:
     """Return an interval with canonical ends: (0, 5] is (0.0, 5.0]."""
-    parts = _INTERVAL.fullmatch(word)
-    if parts is None:
+    if word[0] not in "[(" or word[-1] not in "])" or word.count(",") != 1:
         return None
-    left, low, high, right = parts.groups()
-    return f"{left}{text(low)}, {text(high)}{right}"
+    low, high = word[1:-1].split(",")
+    return f"{word[0]}{text(low)}, {text(high)}{word[-1]}"
 
 
 # ---- a column: the same functions, applied to every cell -----------------------------------------

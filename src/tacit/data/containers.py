@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.data.cells import FAILURES, unrounded
 from tacit.errors import InvalidArgument
 
 
@@ -138,7 +139,7 @@ def _listed(column: Any, take: Any, length: int | None = None) -> list[Any]:
     """Return all cells at once or, when one of them has no Python value, one by one."""
     try:
         return list(take())
-    except Exception:
+    except FAILURES:
         return _one_by_one(column, length)
 
 
@@ -148,9 +149,22 @@ def _one_by_one(column: Any, length: int | None = None) -> list[Any]:
         try:
             cell = column[at]
             cells.append(cell.as_py() if hasattr(cell, "as_py") else cell)
-        except Exception:
+        except FAILURES:
             cells.append(None)
     return cells
+
+
+def sparse_numbers(X: Any) -> Any:
+    """Return a sparse matrix of any type as sparse rows of floats, to the last digit.
+
+    Entries become floats before those of one cell are added up: the sum would be of the matrix's
+    type, which follows from all of them.
+    """
+    table = X.tocoo()
+    values = unrounded(table.data if table.dtype.kind in "biuf" else list(table.data))
+    rows = sp.coo_matrix((values, (table.row, table.col)), shape=table.shape).tocsr()
+    rows.sum_duplicates()
+    return rows
 
 
 def as_container(X: Any) -> Any:

@@ -23,6 +23,7 @@ from tacit.data.containers import (
     is_frame,
     is_sparse,
     n_rows,
+    sparse_numbers,
 )
 from tacit.data.schema import Column, Kind, Layout, Schema
 from tacit.errors import InvalidArgument
@@ -116,7 +117,8 @@ class PointReader:
 
     def _numbers(self, X: Any) -> Any:
         if is_sparse(X):
-            table = _sparse_numbers(X)
+            table = sparse_numbers(X)
+            table.data = forms.rounded(table.data)
             return table if self.schema.sparse else table.toarray()
         plain = None if is_frame(X) or isinstance(X, list | tuple) else as_array(X)
         if plain is not None and plain.dtype.kind in "biuf" and not self.schema.columns:
@@ -220,13 +222,6 @@ def _named(table: Any, names: list[Any]) -> Any:
     import pandas as pd
 
     return pd.DataFrame(table, columns=pd.Index(names))
-
-
-def _sparse_numbers(X: Any) -> Any:
-    table = X.tocsr(copy=True)
-    table.sum_duplicates()
-    values = forms.numbers(table.data if table.dtype.kind in "biuf" else list(table.data))
-    return sp.csr_matrix((values, table.indices, table.indptr), shape=table.shape)
 
 
 def _other_columns(name: str, given: list[Any], wanted: list[Any]) -> str:

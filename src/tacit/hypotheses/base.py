@@ -1,4 +1,4 @@
-"""What a class of hypotheses is: everything the learners of ``tacit.agnostic`` ask of one."""
+"""What a class of hypotheses is: everything ``tacit.hypothesis_learners`` asks of one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class HypothesisClass(ABC):
     -------
     Candidates are a function of the points given to ``candidates`` alone, never of labels or of
     anything else: the exponential mechanism needs a candidate set that neighbours share.
-    ``tacit.testing.check_hypothesis_class`` checks it.
+    ``tacit.audit.check_hypothesis_class`` checks it.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis, LevelledMistakes, MistakeCounts
 from tacit.hypotheses.points import as_labels, as_points
@@ -47,7 +47,7 @@ class PublicCover:
     points: Any
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
         table = as_points(self.points, self.hypotheses.n_features)
         object.__setattr__(self, "points", table)
 
@@ -80,8 +80,8 @@ class IntegerThresholds:
     hypotheses: HypothesisClass = field(default=Thresholds(), init=False, repr=False)
 
     def __post_init__(self) -> None:
-        size = _validate.positive_integer(size=self.size)
-        _validate.integer(0, "The largest is 2**52.", room=2**52 - size)
+        size = validation.positive_integer(size=self.size)
+        validation.integer(0, "The largest is 2**52.", room=2**52 - size)
 
     def mistake_counts(self, X: Any, y: Any) -> MistakeCounts:
         x = as_points(X, 1)[:, 0]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import BoolArray, FloatArray
@@ -50,11 +50,11 @@ class FiniteClass(HypothesisClass):
         self._functions = tuple(functions)
         if not self._functions:
             raise InvalidArgument("`functions` must hold at least one hypothesis, got none.")
-        self.n_features = _validate.positive_integer(n_features=n_features)
+        self.n_features = validation.positive_integer(n_features=n_features)
         self._vc_dimension = (
             len(self._functions).bit_length() - 1
             if vc_dimension is None
-            else _validate.integer(0, vc_dimension=vc_dimension)
+            else validation.integer(0, vc_dimension=vc_dimension)
         )
 
     @classmethod

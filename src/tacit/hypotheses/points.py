@@ -14,7 +14,14 @@ from numpy.typing import NDArray
 
 from tacit.data import PointReader, Schema
 from tacit.data.cells import unrounded
-from tacit.data.containers import as_container, cells_of, columns_in, is_sparse, n_rows
+from tacit.data.containers import (
+    as_container,
+    cells_of,
+    columns_in,
+    is_sparse,
+    n_rows,
+    sparse_numbers,
+)
 from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
@@ -41,7 +48,7 @@ def as_points(X: Any, n_features: int) -> FloatArray:
     if n_features == 1 and getattr(X, "ndim", 1) == 1:
         columns = [_single_cells(cells_of(X))]
     else:
-        X = X.toarray() if is_sparse(X) else X
+        X = sparse_numbers(X).toarray() if is_sparse(X) else X
         PointReader(Schema.of_numbers(n_features)).check_container(X)
         columns = columns_in(X, n_features)
     # To the last digit: a class may compare points with others that lie between them.
@@ -55,7 +62,7 @@ def _single_cells(cells: Any) -> Any:
     if isinstance(cells, np.ndarray):
         return cells
     return [
-        one[0] if isinstance(one, list | tuple | np.ndarray) and np.size(one) == 1 else one
+        one[0] if isinstance(one, list | tuple | np.ndarray) and len(one) == 1 else one
         for one in cells
     ]
 

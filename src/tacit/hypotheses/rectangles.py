@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
 from tacit.hypotheses.base import BLOCK_CELLS, Dichotomies, HypothesisClass
 from tacit.hypotheses.mistakes import MistakeCounts
 from tacit.hypotheses.plane_rectangles import plane_mistakes
@@ -38,7 +38,7 @@ class Rectangles(HypothesisClass):
     n_features: int
 
     def __post_init__(self) -> None:
-        _validate.positive_integer(n_features=self.n_features)
+        validation.positive_integer(n_features=self.n_features)
 
     @property
     def vc_dimension(self) -> int:

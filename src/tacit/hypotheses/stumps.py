@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.hypotheses.base import BLOCK_CELLS, Dichotomies, HypothesisClass, first_seen
 from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
 from tacit.hypotheses.points import BoolArray, FloatArray, IndexArray, as_labels, as_points
@@ -43,8 +43,8 @@ class Stumps(HypothesisClass):
     both_directions: bool = True
 
     def __post_init__(self) -> None:
-        _validate.positive_integer(n_features=self.n_features)
-        _validate.instance(bool, both_directions=self.both_directions)
+        validation.positive_integer(n_features=self.n_features)
+        validation.instance(bool, both_directions=self.both_directions)
 
     @property
     def vc_dimension(self) -> int:

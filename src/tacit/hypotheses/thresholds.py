@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
 from tacit.hypotheses.base import BLOCK_CELLS, HypothesisClass
 from tacit.hypotheses.mistakes import ListedMistakes, MistakeCounts
 from tacit.hypotheses.points import BoolArray, FloatArray, IntArray, as_labels, as_points
@@ -36,7 +36,7 @@ class Thresholds(HypothesisClass):
     both_directions: bool = False
 
     def __post_init__(self) -> None:
-        _validate.instance(bool, both_directions=self.both_directions)
+        validation.instance(bool, both_directions=self.both_directions)
 
     @property
     def vc_dimension(self) -> int:

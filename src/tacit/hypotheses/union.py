@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import Dichotomies, HypothesisClass
 from tacit.hypotheses.finite import FiniteClass
@@ -37,8 +37,8 @@ class Union(HypothesisClass):
     """
 
     def __init__(self, first: HypothesisClass, second: FiniteClass) -> None:
-        _validate.instance(HypothesisClass, first=first)
-        _validate.instance(FiniteClass, second=second)
+        validation.instance(HypothesisClass, first=first)
+        validation.instance(FiniteClass, second=second)
         self.first, self.second = first, second
         if first.n_features != second.n_features:
             raise InvalidArgument(

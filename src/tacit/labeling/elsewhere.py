@@ -21,15 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import _validate
-from tacit._files import Source
+from tacit import validation
 from tacit.data.cells import number
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
+from tacit.data.tables.columns import cells_in, names_in
+from tacit.data.tables.files import Format, Reading, opened
 from tacit.errors import InvalidArgument
+from tacit.files.atomic import Source
 from tacit.labeling.question import question_keys
 from tacit.mechanisms.counts import VoteCounts
-from tacit.tables.cells import cells_in, names_in
-from tacit.tables.source import Format, Reading, opened
 from tacit.teachers.labels import DEFAULT, ClassList
 
 VOTES = "votes:"
@@ -68,7 +68,7 @@ class VotesElsewhere:
     questions: Sequence[bytes] | None = None
 
     def __post_init__(self) -> None:
-        _validate.instance(VoteCounts, counts=self.counts)
+        validation.instance(VoteCounts, counts=self.counts)
         if len(ClassList(self.classes)) != self.counts.n_classes:
             raise InvalidArgument(
                 f"`classes` must name the {self.counts.n_classes} columns of the counts, "
@@ -159,8 +159,8 @@ def read_counts(
     other saw. Whoever counted has to answer for that; nothing here can check it.
     """
     place, public = Path(path), ClassList(classes)
-    _validate.one_of(_ABSENT, absent=absent)
-    total = _validate.positive_integer(n_teachers=n_teachers)
+    validation.one_of(_ABSENT, absent=absent)
+    total = validation.positive_integer(n_teachers=n_teachers)
     if place.suffix == ".npz":
         columns = _of_arrays(place)
     else:

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
+import threading
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.labeling.line import Asked, Line
+from tacit.ledger.analysts import Analyst
+from tacit.ledger.composition import within
+from tacit.ledger.messages import INSECURE_REFUSED
+from tacit.ledger.protocol import Ledger, PlanId
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.ledger.analysts import Analyst
-from tacit.privacy.ledger.composition import within
-from tacit.privacy.ledger.protocol import Ledger, PlanId
-from tacit.privacy.ledger.words import INSECURE_REFUSED
-from tacit.privacy.noise import NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource, Uncopyable
 
-_REMEMBERED = 10_000
-"""How many questions a labeler knows to be answered, without looking them up."""
-
-_FEW = 1000
-"""Up to how many questions are asked at once without looking them up first."""
+MOST_REMEMBERED = 10_000
+"""Answers that a labeler returns again without counting votes or reading the ledger."""
 
 CountVotes = Callable[[Sequence[int]], VoteCounts]
 
@@ -60,9 +58,9 @@ class Labeler(Uncopyable):
     Examples
     --------
     >>> from tacit.mechanisms import GaussianVote
-    >>> from tacit.privacy.budget import Budget
-    >>> from tacit.privacy.ledger import MemoryLedger
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.accounting.budget import Budget
+    >>> from tacit.ledger import MemoryLedger
+    >>> from tacit.noise import SecureNoise
     >>> labeler = Labeler(
     ...     GaussianVote(sigma=30.0, answers=10),
     ...     MemoryLedger(Budget(1.0, 1e-5)),
@@ -88,9 +86,10 @@ class Labeler(Uncopyable):
         if not noise.secure and not ledger.allow_insecure:
             raise LedgerError(INSECURE_REFUSED)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
-        self._n_teachers = _validate.positive_integer(n_teachers=n_teachers)
-        self._line = Line()
-        self._given: set[bytes] = set()  # names of questions answered here, lately
+        self._n_teachers = validation.positive_integer(n_teachers=n_teachers)
+        self._given: dict[bytes, Answer] = {}  # given here already, as they are given again: free
+        self._lock = threading.Lock()  # one thread at a time draws from the run
+        _LABELERS.add(self)
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
         self._plan = ledger.plan(self._plan_id)
         self._renew()
@@ -119,8 +118,8 @@ class Labeler(Uncopyable):
     ) -> list[Answer]:
         """Answer questions; those answered before get the same answer, at no cost.
 
-        Safe to call from several threads: whoever asks while somebody is being answered shares the
-        next transaction, and its commit, with others that wait.
+        Safe to call from several threads, which take turns. One call is one transaction: many
+        questions at once cost little more than one.
 
         Parameters
         ----------
@@ -148,38 +147,35 @@ class Labeler(Uncopyable):
             When the answers could not be recorded; none was released.
         """
         questions = list(questions)
-        known: Mapping[bytes, Answer] = {}
-        if len(questions) > _FEW or not self._given.isdisjoint(questions):
-            # Else they seem new, and so few are not worth looking up first. One that was answered
-            # elsewhere, or long ago, gets its recorded answer all the same: its votes are counted
-            # in vain, that is all.
-            known = self._ledger.recorded(self._plan_id, questions)
-        missing = _first_positions(questions, known)
+        known = ((question, self._given.get(question)) for question in questions)
+        given = {question: answer for question, answer in known if answer is not None}
+        # A question answered elsewhere or long ago is not among them: its votes are counted in
+        # vain, and the ledger returns the stored answer.
+        missing = _first_positions(questions, given)
         votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
-            return [replace(known[question], cost=()) for question in questions]
-        return self._line.ask(Asked(questions, votes, missing, on_behalf), self._answer)
+            return [given[question] for question in questions]
+        with self._lock:
+            if os.getpid() != self._pid:
+                # Two processes must not share a live threshold: the child starts its own.
+                self._renew()
+            release = _Release(self, votes, missing)
+            answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=on_behalf)
+            self._remember(questions, answers)
+            return answers
 
-    def _answer(self, asked: Asked) -> list[Answer]:
-        """Answer what one caller asks, or several at the same time: one thread at a time."""
-        if os.getpid() != self._pid:
-            # Two processes must not share a live threshold: the child starts its own.
-            self._renew()
-        questions, release = asked.questions, _Release(self, asked.votes, asked.counted)
-        answers = self._ledger.answer(self._plan_id, questions, release, on_behalf=asked.on_behalf)
-        if len(self._given) > _REMEMBERED:
-            self._given.clear()
-        self._given.update(questions[: len(answers)])
-        return answers
+    def _remember(self, questions: Sequence[bytes], answers: Sequence[Answer]) -> None:
+        for question, answer in zip(questions, answers, strict=False):
+            self._given[question] = replace(answer, cost=()) if answer.cost else answer
+        while len(self._given) > MOST_REMEMBERED:
+            del self._given[next(iter(self._given))]
 
     def _count(
-        self, counts: VoteCounts | CountVotes, missing: Sequence[int], asked: int
+        self, counts: VoteCounts | CountVotes, missing: Sequence[int], n_questions: int
     ) -> VoteCounts | None:
         """Return the votes on the questions at the positions that have no answer."""
         if isinstance(counts, VoteCounts):
-            self._check(counts, asked)
-            if len(missing) == asked:
-                return counts
+            self._check(counts, n_questions)
             return counts[list(missing)] if missing else None
         if not missing:
             return None
@@ -188,17 +184,16 @@ class Labeler(Uncopyable):
         return votes
 
     def _check(self, counts: object, rows: int) -> None:
-        wanted = (rows, self._n_teachers)
-        if isinstance(counts, VoteCounts) and (counts.n_questions, counts.n_teachers) == wanted:
-            return
-        found = _validate.instance(VoteCounts, counts=counts)
-        if found.n_questions != rows:
+        votes = validation.instance(VoteCounts, counts=counts)
+        if votes.n_questions != rows:
             raise InvalidArgument(
-                f"`counts` must have one row per question, {rows}, got {found.n_questions}."
+                f"`counts` must have one row per question, {rows}, got {votes.n_questions}."
             )
-        raise InvalidArgument(
-            f"`counts` must be of {self._n_teachers} teachers, as planned, got {found.n_teachers}."
-        )
+        if votes.n_teachers != self._n_teachers:
+            raise InvalidArgument(
+                f"`counts` must be of {self._n_teachers} teachers, as planned, got "
+                f"{votes.n_teachers}."
+            )
 
     def _renew(self) -> None:
         self._pid = os.getpid()
@@ -218,13 +213,11 @@ class Labeler(Uncopyable):
         return f"Labeler({self._mechanism!r}, {self._ledger!r})"
 
 
-def _first_positions(questions: Sequence[bytes], known: Mapping[bytes, Answer]) -> Sequence[int]:
-    """Return where each question that has no answer is asked first."""
-    if not known and len(set(questions)) == len(questions):
-        return range(len(questions))
+def _first_positions(questions: Sequence[bytes], given: Mapping[bytes, Answer]) -> list[int]:
+    """Return the first position of each question that has no answer here."""
     first: dict[bytes, int] = {}
     for position, question in enumerate(questions):
-        if question not in known:
+        if question not in given:
             first.setdefault(question, position)
     return list(first.values())
 
@@ -253,9 +246,8 @@ class _Release:
         run, votes = self._run, self._votes
         if votes is None:
             return []
-        if len(new) < votes.n_questions:  # else all of them, in their order
-            row_of = {position: row for row, position in enumerate(self._counted)}
-            votes = votes[[row_of[position] for position in new]]
+        row_of = {position: row for row, position in enumerate(self._counted)}
+        votes = votes[[row_of[position] for position in new]]
         if self._fits:
             return run.release(votes)
         return _release_one_by_one(run, votes, room)
@@ -276,3 +268,16 @@ def _release_one_by_one(run: Run, votes: VoteCounts, room: Mapping[Event, int]) 
         answers += drawn
         left.subtract(event for answer in drawn for event in answer.cost)
     return answers
+
+
+_LABELERS: weakref.WeakSet[Labeler] = weakref.WeakSet()
+
+
+def _unlock_in_child() -> None:
+    # A lock that another thread held at the fork would never be released in the child.
+    for labeler in list(_LABELERS):
+        labeler._lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock_in_child)

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
 from tacit.errors import LedgerError
+from tacit.ledger.messages import INSECURE_REFUSED
+from tacit.ledger.protocol import Ledger
 from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.ledger.protocol import Ledger
-from tacit.privacy.ledger.words import INSECURE_REFUSED
-from tacit.privacy.noise import NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource, Uncopyable
 
 Contributions = ArrayLike | Iterator[ArrayLike]
 
@@ -32,9 +32,9 @@ class PlannedMeans(Uncopyable):
     Examples
     --------
     >>> import numpy as np
-    >>> from tacit.privacy.budget import Budget
-    >>> from tacit.privacy.ledger import MemoryLedger
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.accounting.budget import Budget
+    >>> from tacit.ledger import MemoryLedger
+    >>> from tacit.noise import SecureNoise
     >>> mean = ClippedMean.for_budget(Budget(0.5, 1e-6), radius=1, dimension=1, n_teachers=5000)
     >>> means = PlannedMeans(
     ...     mean, MemoryLedger(Budget(1.0, 1e-5)), delta=1e-6, noise=SecureNoise(), key="example"

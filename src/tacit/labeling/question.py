@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import struct
-from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -66,25 +63,6 @@ def keys_of_numbers(points: NDArray[np.float64]) -> list[bytes]:
     return [hashlib.sha256(shape + row).digest() for (row,) in rows]
 
 
-def _key_of_one(cells: list[float]) -> bytes | None:
-    """Return the name of a single point, None if one of its cells may not be a number.
-
-    The same name, found without steps over arrays: each takes longer than all of this.
-    """
-    if math.isnan(sum(cells)):
-        return None
-    if 0.0 in cells:  # or minus zero
-        cells = [cell + 0.0 for cell in cells]
-    shape, pack = _row_of(len(cells))
-    return hashlib.sha256(shape + pack(*cells)).digest()
-
-
-@lru_cache(maxsize=64)
-def _row_of(width: int) -> tuple[bytes, Callable[..., bytes]]:
-    """Return how the shape of a row is written, and what writes its numbers."""
-    return b"(%d,):" % width, struct.Struct(f"<{width}d").pack
-
-
 def question_keys(points: Any) -> list[bytes]:
     """Return the name of every row of a table of points, or of every text of a list.
 
@@ -97,8 +75,7 @@ def question_keys(points: Any) -> list[bytes]:
     True
     """
     if type(points) is np.ndarray and points.dtype == _DOUBLE:
-        single = _key_of_one(points[0].tolist()) if points.ndim == 2 and len(points) == 1 else None
-        return keys_of_numbers(points) if single is None else [single]
+        return keys_of_numbers(points)
     if hasattr(points, "iloc"):
         return [question_key(repr(row)) for row in points.itertuples(index=False, name=None)]
     if sp.issparse(points):

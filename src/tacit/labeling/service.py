@@ -15,20 +15,20 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.filter import PrivacyFilter
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.labeling.labeler import Labeler
+from tacit.ledger.composition import FAILURE_SHARE, Composition
+from tacit.ledger.protocol import Ledger
 from tacit.mechanisms.base import PaidPerAnswer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.noisy_argmax import GaussianVote, gaussian_moves
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.filter import PrivacyFilter
-from tacit.privacy.ledger.composition import FAILURE_SHARE, Composition
-from tacit.privacy.ledger.protocol import Ledger
-from tacit.privacy.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
+from tacit.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, Uncopyable
 
 IndexArray = NDArray[np.intp]
 NoiseRule = Callable[[NDArray[np.int64], int, float], float]
@@ -175,7 +175,7 @@ class FilteredService(Uncopyable):
     ) -> None:
         self._votes, self._names, self._rule = _checked(votes, names), list(names), rule
         self._filter, self._ledger, self._noise = filter_for(budget), ledger, noise
-        self._planned = _validate.positive_integer(planned=planned)
+        self._planned = validation.positive_integer(planned=planned)
         self._output, self._key, self._batch = output, key, 0
         self._answers: dict[int, Answer] = {}
         # What the filter has left is read and spent by one thread at a time.
@@ -292,7 +292,7 @@ def even_plan(budget: Budget, planned: int, n_classes: int, output: Output, n: i
 
 
 def _checked(votes: VoteCounts, names: Sequence[bytes]) -> VoteCounts:
-    _validate.instance(VoteCounts, votes=votes)
+    validation.instance(VoteCounts, votes=votes)
     if votes.n_questions != len(names):
         raise InvalidArgument(
             f"`votes` must have one row per name, {len(names)}, got {votes.n_questions}."

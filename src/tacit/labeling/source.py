@@ -13,15 +13,15 @@ from typing import Any, Protocol
 
 from numpy.typing import NDArray
 
-from tacit.datasets.records import take
+from tacit.accounting.answer import Answer
+from tacit.accounting.plan import Plan
+from tacit.data.pool import take
 from tacit.labeling.labeler import Labeler
+from tacit.ledger.analysts import Analyst
+from tacit.ledger.protocol import Ledger, PlanId
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
-from tacit.privacy.answer import Answer
-from tacit.privacy.ledger.analysts import Analyst
-from tacit.privacy.ledger.protocol import Ledger, PlanId
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource
 
 
 class Answering(Protocol):
@@ -89,9 +89,9 @@ class VotingSource:
     --------
     >>> import numpy as np
     >>> from tacit.mechanisms import GaussianVote
-    >>> from tacit.privacy.budget import Budget
-    >>> from tacit.privacy.ledger import MemoryLedger
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.accounting.budget import Budget
+    >>> from tacit.ledger import MemoryLedger
+    >>> from tacit.noise import SecureNoise
     >>> class Elsewhere:
     ...     n_teachers = 1000
     ...     def count(self, X):
@@ -166,9 +166,7 @@ class VotedAnswers:
         """Answer questions; votes are counted for those that have no answer yet."""
 
         def counted(rows: Sequence[int]) -> VoteCounts:
-            # Distinct rows in order: as many as there are questions means all of them.
-            some = points if len(rows) == len(questions) else take(points, list(rows))
-            return self._source.count(some)
+            return self._source.count(take(points, list(rows)))
 
         return self._labeler.ask(counted, questions, on_behalf=on_behalf)
 

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.amplification import subsampled
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import as_labels
+from tacit.mechanisms.exact import sampling
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
-from tacit.privacy import sampling
-from tacit.privacy.amplification import subsampled
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import NoiseSource
+from tacit.noise import NoiseSource
 
 AskLabels = Callable[[np.ndarray[Any, np.dtype[np.intp]]], Any]
 
@@ -62,8 +62,8 @@ class ActiveLearning(LearningMechanism):
     records: int
 
     def __post_init__(self) -> None:
-        _validate.instance(LearningMechanism, base=self.base)
-        _validate.positive_integer(records=self.records)
+        validation.instance(LearningMechanism, base=self.base)
+        validation.positive_integer(records=self.records)
         if self._kept > self.records:
             raise InvalidArgument(
                 f"`base` must be made for at most the {self.records} records there are, "

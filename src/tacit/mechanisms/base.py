@@ -17,15 +17,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.plan import Plan
+from tacit.accounting.price import Price, price
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.mechanisms.counts import IntArray, VoteCounts
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import Event
-from tacit.privacy.noise import NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
-from tacit.privacy.price import Price, price
+from tacit.noise import NoiseSource, Uncopyable
 
 _LEAST_EPSILON = 1e-12
 
@@ -125,7 +125,7 @@ class VoteMechanism(Mechanism):
         """
         if self.output is not Output.SHARE:
             return self._plan(delta, width=1, unit=1.0)
-        teachers = _validate.positive_integer(n_teachers=n_teachers)
+        teachers = validation.positive_integer(n_teachers=n_teachers)
         return self._plan(delta, width=self.n_classes, unit=1 / teachers)
 
     def release(self, counts: VoteCounts, *, noise: NoiseSource) -> list[Answer]:
@@ -142,7 +142,7 @@ class VoteMechanism(Mechanism):
     def _check(self, counts: object) -> None:
         if isinstance(counts, VoteCounts) and counts.n_classes == self.n_classes:
             return
-        found = _validate.instance(VoteCounts, counts=counts)
+        found = validation.instance(VoteCounts, counts=counts)
         raise InvalidArgument(
             f"`counts` must have {self.n_classes} columns, the number of classes "
             f"{self.name} was made for, got {found.n_classes}."

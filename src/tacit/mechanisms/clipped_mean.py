@@ -16,16 +16,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import vector_sigma
+from tacit.accounting.events import Event, GaussianCoordinates
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.base import Allowance, Mechanism
 from tacit.mechanisms.counts import IntArray
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import vector_sigma
-from tacit.privacy.events import Event, GaussianCoordinates
-from tacit.privacy.noise import NoiseSource, Uncopyable, checked_scale
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource, Uncopyable, checked_scale
 
 DEFAULT_LEVELS = 2**16
 # Sums of squares and sums over teachers stay below this, far from the end of int64.
@@ -63,7 +63,7 @@ class ClippedMean(Mechanism):
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> mean = ClippedMean(radius=1.0, sigma=10.0, dimension=2, n_teachers=100)
     >>> answer = mean.release(np.full((100, 2), 0.5), noise=SecureNoise())
     >>> [round(value, 3) for value in answer.share]
@@ -79,10 +79,10 @@ class ClippedMean(Mechanism):
     releases: int = 1
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "radius", _validate.positive(radius=self.radius))
+        object.__setattr__(self, "radius", validation.positive(radius=self.radius))
         object.__setattr__(self, "sigma", checked_scale(sigma=self.sigma))
         for name in ("dimension", "n_teachers", "levels", "releases"):
-            _validate.positive_integer(**{name: getattr(self, name)})
+            validation.positive_integer(**{name: getattr(self, name)})
         if max(self.dimension * (self.levels + 1) ** 2, self.n_teachers * self.levels) > _ROOM:
             raise InvalidArgument(
                 f"`levels` must be smaller for {self.dimension} coordinates and {self.n_teachers} "

@@ -11,15 +11,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import confident_sigmas
+from tacit.accounting.events import Event, GaussianCounts
 from tacit.mechanisms.base import Allowance, Run, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import IntArray, VoteCounts
 from tacit.mechanisms.noisy_argmax import gaussian_counts, gaussian_moves, winners
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import confident_sigmas
-from tacit.privacy.events import Event, GaussianCounts
-from tacit.privacy.noise import NoiseSource, checked_scale
+from tacit.noise import NoiseSource, checked_scale
 
 SHARE = 0.2
 """How far from an even vote to a unanimous one a confident answer lies: 60% of two classes."""
@@ -71,13 +71,13 @@ class ConfidentVote(VoteMechanism):
     answers: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", _validate.finite(threshold=self.threshold))
+        object.__setattr__(self, "threshold", validation.finite(threshold=self.threshold))
         object.__setattr__(self, "sigma1", checked_scale(sigma1=self.sigma1))
         object.__setattr__(self, "sigma2", checked_scale(sigma2=self.sigma2))
-        _validate.integer(2, n_classes=self.n_classes)
-        _validate.positive_integer(questions=self.questions)
+        validation.integer(2, n_classes=self.n_classes)
+        validation.positive_integer(questions=self.questions)
         if self.answers is not None:
-            _validate.positive_integer(answers=self.answers)
+            validation.positive_integer(answers=self.answers)
 
     @classmethod
     def for_run(cls, run: VoteRun) -> ConfidentVote:

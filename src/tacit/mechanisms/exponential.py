@@ -11,16 +11,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import exponential_epsilon
+from tacit.accounting.events import ApproximateRelease, Event, ExponentialSelection
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import IntArray, VoteCounts
-from tacit.privacy import selection
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import exponential_epsilon
-from tacit.privacy.events import ApproximateRelease, Event, ExponentialSelection
-from tacit.privacy.noise import NoiseSource
+from tacit.mechanisms.exact import selection
+from tacit.noise import NoiseSource
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -68,11 +68,11 @@ def exponential_mechanism(scores: ArrayLike, *, epsilon: float, noise: NoiseSour
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> exponential_mechanism([0, 9000, 12], epsilon=1.0, noise=SecureNoise())
     Selection(index=1)
     """
-    event = ExponentialSelection(_validate.positive(epsilon=epsilon))
+    event = ExponentialSelection(validation.positive(epsilon=epsilon))
     index = int(selection.select(_checked_scores(scores), event.epsilon, noise=noise))
     return Selection(index, (event,), noise.secure)
 
@@ -93,11 +93,11 @@ def permute_and_flip(scores: ArrayLike, *, epsilon: float, noise: NoiseSource) -
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> permute_and_flip([0, 9000, 12], epsilon=1.0, noise=SecureNoise())
     Selection(index=1)
     """
-    event = ApproximateRelease(_validate.positive(epsilon=epsilon), 0.0)
+    event = ApproximateRelease(validation.positive(epsilon=epsilon), 0.0)
     index = selection.permute_and_flip(_checked_scores(scores), event.epsilon, noise=noise)
     return Selection(int(index), (event,), noise.secure)
 
@@ -152,10 +152,10 @@ class ExponentialVote(VoteMechanism):
     answers: int = 1
 
     def __post_init__(self) -> None:
-        epsilon = _validate.positive(epsilon_per_answer=self.epsilon_per_answer)
+        epsilon = validation.positive(epsilon_per_answer=self.epsilon_per_answer)
         object.__setattr__(self, "epsilon_per_answer", epsilon)
-        _validate.integer(2, n_classes=self.n_classes)
-        _validate.positive_integer(answers=self.answers)
+        validation.integer(2, n_classes=self.n_classes)
+        validation.positive_integer(answers=self.answers)
 
     @classmethod
     def for_run(cls, run: VoteRun) -> ExponentialVote:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.events import Event, ExponentialSelection
 from tacit.hypotheses.mistakes import Hypothesis, ListedMistakes, MistakeCounts
-from tacit.privacy import selection
-from tacit.privacy.events import Event, ExponentialSelection
-from tacit.privacy.noise import NoiseSource
+from tacit.mechanisms.exact import selection
+from tacit.noise import NoiseSource
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -58,13 +58,13 @@ def select_hypothesis(
     --------
     >>> import numpy as np
     >>> from tacit.hypotheses import Thresholds
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> line, x = Thresholds(), np.arange(1000)
     >>> counts = line.mistake_counts([0, 250, 500, 750], x, x >= 500)
     >>> select_hypothesis(counts, epsilon=1.0, noise=SecureNoise()).hypothesis
     array([500.,   1.])
     """
-    event = ExponentialSelection(_validate.positive(epsilon=epsilon))
+    event = ExponentialSelection(validation.positive(epsilon=epsilon))
     if isinstance(counts, ListedMistakes):
         index = selection.select(-counts.counts, event.epsilon, noise=noise)
         chosen = counts.hypothesis(int(index))

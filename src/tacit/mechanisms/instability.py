@@ -15,7 +15,12 @@ from typing import ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import ApproximateRelease, Event
+from tacit.accounting.plan import Plan
+from tacit.accounting.pure import pure_epsilon_for
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.base import (
     Allowance,
@@ -25,12 +30,7 @@ from tacit.mechanisms.base import (
     label_answer,
 )
 from tacit.mechanisms.counts import IntArray, VoteCounts
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import ApproximateRelease, Event
-from tacit.privacy.noise import NoiseSource, Uncopyable, checked_scale
-from tacit.privacy.plan import Plan
-from tacit.privacy.pure import pure_epsilon_for
+from tacit.noise import NoiseSource, Uncopyable, checked_scale
 
 T = TypeVar("T")
 
@@ -57,19 +57,8 @@ def vote_distance(counts: VoteCounts) -> IntArray:
 
 
 def plain_votes(counts: VoteCounts) -> list[tuple[int, int]]:
-    """Return plurality and distance of every question as plain numbers. Private.
-
-    What ``plurality`` and ``vote_distance`` say. A single question is worked out in plain numbers:
-    each step over an array would take longer than all of it.
-    """
-    if counts.n_questions > 1:
-        return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
-    return list(map(_plain_vote, counts.private_rows()))
-
-
-def _plain_vote(votes: list[int]) -> tuple[int, int]:
-    second, first = sorted(votes)[-2:]
-    return votes.index(first), max(0, (first - second - 1) >> 1)
+    """Return ``plurality`` and ``vote_distance`` of every question as plain numbers. Private."""
+    return list(zip(plurality(counts).tolist(), vote_distance(counts).tolist(), strict=True))
 
 
 def laplace_tail(scale: float, threshold: int) -> float:
@@ -99,8 +88,8 @@ def stable_threshold(scale: float, failure: float) -> int:
     >>> 10.0 * math.log(1 / 2e-6)
     131.22...
     """
-    _validate.positive(scale=scale)
-    _validate.probability(failure=failure)
+    validation.positive(scale=scale)
+    validation.probability(failure=failure)
     needed = -scale * (math.log(failure) + math.log1p(math.exp(-1 / scale)))
     threshold = max(0, math.ceil(needed) - 1)
     # Rounding can put the logarithm a step off: the tail itself decides.
@@ -117,9 +106,9 @@ def _settings(budget: Budget, releases: int) -> tuple[float, int]:
     One release spends all of delta on the threshold. Several spend half of it there, and the
     other half on composing their pure parts [KOV15].
     """
-    _validate.instance(Budget, budget=budget)
-    _validate.probability("A stable release fails with some probability.", delta=budget.delta)
-    _validate.positive_integer(releases=releases)
+    validation.instance(Budget, budget=budget)
+    validation.probability("A stable release fails with some probability.", delta=budget.delta)
+    validation.positive_integer(releases=releases)
     if releases == 1:
         scale, failure = 1 / budget.epsilon, budget.delta
     else:
@@ -139,7 +128,7 @@ class _Stable(Mechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", checked_scale(scale=self.scale))
-        _validate.integer(0, threshold=self.threshold)
+        validation.integer(0, threshold=self.threshold)
 
     @property
     def event(self) -> Event:
@@ -194,7 +183,7 @@ class StableRelease(_Stable):
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> stable = StableRelease.for_budget(Budget(1.0, 1e-6))
     >>> stable.threshold
     13
@@ -207,7 +196,7 @@ class StableRelease(_Stable):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _validate.positive_integer(releases=self.releases)
+        validation.positive_integer(releases=self.releases)
 
     @classmethod
     def for_budget(cls, budget: Budget, *, releases: int = 1) -> StableRelease:
@@ -302,8 +291,8 @@ class StableVote(_Stable, VoteMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _validate.integer(2, n_classes=self.n_classes)
-        _validate.positive_integer(answers=self.answers)
+        validation.integer(2, n_classes=self.n_classes)
+        validation.positive_integer(answers=self.answers)
 
     @classmethod
     def for_budget(cls, budget: Budget, *, answers: int, n_classes: int = 2) -> StableVote:

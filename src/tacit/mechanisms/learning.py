@@ -16,23 +16,23 @@ from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.amplification import relabelled, resampled, subsampled
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import ApproximateRelease, Event, ExponentialSelection
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.candidates import Candidates
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import BoolArray, FloatArray, as_labels, as_points
 from tacit.mechanisms.base import Mechanism
+from tacit.mechanisms.exact import sampling
+from tacit.mechanisms.exact.sampling import IndexArray
 from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
-from tacit.privacy import sampling
-from tacit.privacy.amplification import relabelled, resampled, subsampled
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.events import ApproximateRelease, Event, ExponentialSelection
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
-from tacit.privacy.sampling import IndexArray
+from tacit.noise import NoiseSource
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -143,10 +143,10 @@ class SelectionLearning(LearningMechanism):
     unlabelled: int = 0
 
     def __post_init__(self) -> None:
-        _validate.instance(Candidates, candidates=self.candidates)
-        _validate.positive(selection_epsilon=self.selection_epsilon)
-        _validate.positive_integer(labelled=self.labelled)
-        _validate.integer(0, unlabelled=self.unlabelled)
+        validation.instance(Candidates, candidates=self.candidates)
+        validation.positive(selection_epsilon=self.selection_epsilon)
+        validation.positive_integer(labelled=self.labelled)
+        validation.integer(0, unlabelled=self.unlabelled)
 
     @property
     def hypotheses(self) -> HypothesisClass:
@@ -217,11 +217,11 @@ class RelabelledLearning(LearningMechanism):
     kept_taken: int | None = None
 
     def __post_init__(self) -> None:
-        _validate.instance(LearningMechanism, base=self.base)
-        _validate.instance(HypothesisClass, relabel_by=self.relabel_by)
-        _validate.positive(selection_epsilon=self.selection_epsilon)
-        _validate.positive_integer(labelled=self.labelled)
-        _validate.integer(0, taken=self.taken)
+        validation.instance(LearningMechanism, base=self.base)
+        validation.instance(HypothesisClass, relabel_by=self.relabel_by)
+        validation.positive(selection_epsilon=self.selection_epsilon)
+        validation.positive_integer(labelled=self.labelled)
+        validation.integer(0, taken=self.taken)
         if self.kept_labelled is None:
             object.__setattr__(self, "kept_labelled", self.labelled)
         if self.kept_taken is None:
@@ -313,9 +313,9 @@ class SubsampledLearning(LearningMechanism):
     with_replacement: bool = False
 
     def __post_init__(self) -> None:
-        _validate.instance(LearningMechanism, base=self.base)
+        validation.instance(LearningMechanism, base=self.base)
         _part("base.labelled", self.base.labelled, self.labelled, least=1)
-        _validate.integer(0, unlabelled=self.unlabelled)
+        validation.integer(0, unlabelled=self.unlabelled)
         if self.base.unlabelled:
             raise InvalidArgument(
                 "`base` must be made for labelled records only, got one for "

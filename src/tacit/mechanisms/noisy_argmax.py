@@ -12,15 +12,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer, Output
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import Calibration, gaussian_sigma, laplace_scale
+from tacit.accounting.events import Event, GaussianCounts, GaussianLabel, LaplaceCounts
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, VoteRun, label_answers
 from tacit.mechanisms.counts import IntArray, VoteCounts
-from tacit.privacy.answer import Answer, Output
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import Calibration, gaussian_sigma, laplace_scale
-from tacit.privacy.events import Event, GaussianCounts, GaussianLabel, LaplaceCounts
-from tacit.privacy.noise import NoiseSource, checked_scale
+from tacit.noise import NoiseSource, checked_scale
 
 
 def gaussian_moves(n_classes: int) -> int:
@@ -79,7 +79,7 @@ class _NoisyCountsRun(PaidPerAnswer):
 
 
 def _vote_output(output: Output | str) -> Output:
-    chosen = _validate.choice(Output, output=output)
+    chosen = validation.choice(Output, output=output)
     if chosen not in (Output.LABEL, Output.SHARE):
         raise InvalidArgument(f"`output` must be 'label' or 'share', got {chosen.value!r}.")
     return chosen
@@ -134,10 +134,10 @@ class GaussianVote(VoteMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma", checked_scale(sigma=self.sigma))
-        _validate.integer(2, n_classes=self.n_classes)
-        _validate.positive_integer(answers=self.answers)
+        validation.integer(2, n_classes=self.n_classes)
+        validation.positive_integer(answers=self.answers)
         object.__setattr__(self, "output", _vote_output(self.output))
-        calibration = _validate.choice(Calibration, calibration=self.calibration)
+        calibration = validation.choice(Calibration, calibration=self.calibration)
         object.__setattr__(self, "calibration", calibration)
         if calibration is Calibration.LABEL and (self.n_classes, self.output) != (2, Output.LABEL):
             raise InvalidArgument(
@@ -175,7 +175,7 @@ class GaussianVote(VoteMechanism):
         64.616
         """
         # Made first with any noise: bad settings are refused before the search begins.
-        method = _validate.choice(Calibration, calibration=calibration)
+        method = validation.choice(Calibration, calibration=calibration)
         draft = cls(1.0, n_classes, answers, _vote_output(output), method)
         moves = gaussian_moves(n_classes)
         sigma = gaussian_sigma(budget, answers=answers, moves=moves, method=method)
@@ -234,8 +234,8 @@ class LaplaceVote(VoteMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", checked_scale(scale=self.scale))
-        _validate.integer(2, n_classes=self.n_classes)
-        _validate.positive_integer(answers=self.answers)
+        validation.integer(2, n_classes=self.n_classes)
+        validation.positive_integer(answers=self.answers)
         object.__setattr__(self, "output", _vote_output(self.output))
 
     @classmethod

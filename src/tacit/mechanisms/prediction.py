@@ -11,19 +11,19 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import AgnosticPrediction, Event, PrivatePrediction
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import BoolArray, FloatArray, IntArray
 from tacit.mechanisms.base import Mechanism, label_answer
+from tacit.mechanisms.exact import sampling, selection
 from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
-from tacit.privacy import sampling, selection
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import AgnosticPrediction, Event, PrivatePrediction
-from tacit.privacy.noise import NoiseSource
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource
 
 
 def draw_from_subset(
@@ -167,8 +167,8 @@ class HypothesisPrediction(PredictionMechanism):
     answers: int = 1
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        _validate.positive_integer(answers=self.answers)
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.positive_integer(answers=self.answers)
         _ = self.event  # its settings are checked where they are priced
 
     @property
@@ -199,7 +199,7 @@ class RelabelledPrediction(PredictionMechanism):
     eta, net_failure : float
         A subset of this size, less one, is an eta-net of the others but with this probability,
         whatever the records are. The price rests on it: take it from
-        ``tacit.privacy.prediction.net_failure``, as ``AgnosticPredictor`` does.
+        ``tacit.accounting.prediction.net_failure``, as ``AgnosticPredictor`` does.
     flip : float, default 0
         With a flip the price is pure; without one it has a delta.
     answers : int, default 1
@@ -238,8 +238,8 @@ class RelabelledPrediction(PredictionMechanism):
     answers: int = 1
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        _validate.positive_integer(answers=self.answers)
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.positive_integer(answers=self.answers)
         if self.teachers > self.records:
             raise InvalidArgument(
                 f"`teachers` must be at most the number of records, {self.records}, "

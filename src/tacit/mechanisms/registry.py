@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.confident import ConfidentVote
@@ -40,7 +40,7 @@ def mechanism_type(given: Any) -> type[VoteMechanism]:
             f"`mechanism` must be a name or an object, got the class {given.__name__}; make one, "
             f"for example with {given.__name__}.for_budget(...)."
         )
-    return MECHANISMS[_validate.one_of(tuple(MECHANISMS), mechanism=given)]
+    return MECHANISMS[validation.one_of(tuple(MECHANISMS), mechanism=given)]
 
 
 def make_mechanism(given: Any, run: VoteRun) -> VoteMechanism:

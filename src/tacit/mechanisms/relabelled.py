@@ -12,21 +12,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event, RelabelledRun
+from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import BoolArray, FloatArray, as_points
 from tacit.mechanisms.base import Mechanism
 from tacit.mechanisms.counts import VoteCounts
+from tacit.mechanisms.exact import sampling
 from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
 from tacit.mechanisms.sparse_vector import SparseRun, SparseVote
-from tacit.privacy import sampling
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event, RelabelledRun
-from tacit.privacy.noise import NoiseSource, Uncopyable
-from tacit.privacy.plan import Plan
+from tacit.noise import NoiseSource, Uncopyable
 
 
 @dataclass(frozen=True)
@@ -79,9 +79,9 @@ class RelabelledVote(Mechanism):
     resample: bool = False
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
-        _validate.instance(SparseVote, vote=self.vote)
-        teachers = _validate.positive_integer(teachers=self.teachers)
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.instance(SparseVote, vote=self.vote)
+        teachers = validation.positive_integer(teachers=self.teachers)
         if teachers > self.subset:
             raise InvalidArgument(
                 f"`teachers` must be at most the size of the subset, {self.subset}, got {teachers}."

@@ -14,14 +14,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.events import Event, ExponentialSelection, LaplaceCounts
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, IntArray, as_points
 from tacit.mechanisms.base import Mechanism
-from tacit.privacy import selection
-from tacit.privacy.events import Event, ExponentialSelection, LaplaceCounts
-from tacit.privacy.noise import NoiseSource
+from tacit.mechanisms.exact import selection
+from tacit.noise import NoiseSource
 
 _MOST_DATA_SETS = 200_000
 _MOST_CELLS = 50_000_000
@@ -75,7 +75,7 @@ class SmallDomain(Sanitizer):
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> small = SmallDomain(Thresholds(), [0, 1, 2, 3], release_epsilon=50.0, size=4)
     >>> small.release([0, 0, 3, 3] * 25, noise=SecureNoise()).ravel()
     array([0., 0., 3., 3.])
@@ -89,14 +89,14 @@ class SmallDomain(Sanitizer):
     n_features: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
         object.__setattr__(self, "n_features", self.hypotheses.n_features)
         domain = np.unique(as_points(self.domain, self.n_features), axis=0)
         if not len(domain):
             raise InvalidArgument("`domain` must hold at least one point, got none.")
         object.__setattr__(self, "domain", domain)
-        _validate.positive(release_epsilon=self.release_epsilon)
-        size = _validate.positive_integer(size=self.size)
+        validation.positive(release_epsilon=self.release_epsilon)
+        size = validation.positive_integer(size=self.size)
         listed = comb(len(domain) + size - 1, size)
         if listed > _MOST_DATA_SETS:
             raise InvalidArgument(
@@ -173,7 +173,7 @@ class HierarchicalCounts(Sanitizer):
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> counts = HierarchicalCounts(depth=10, release_epsilon=2.0, size=50)
     >>> found = counts.release(np.full(10_000, 700), noise=SecureNoise())
     >>> int(np.median(found))
@@ -187,10 +187,10 @@ class HierarchicalCounts(Sanitizer):
     n_features: int = field(default=1, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        depth = _validate.positive_integer(depth=self.depth)
-        _validate.integer(0, "The largest depth is 52.", room=52 - depth)
-        _validate.positive(release_epsilon=self.release_epsilon)
-        _validate.positive_integer(size=self.size)
+        depth = validation.positive_integer(depth=self.depth)
+        validation.integer(0, "The largest depth is 52.", room=52 - depth)
+        validation.positive(release_epsilon=self.release_epsilon)
+        validation.positive_integer(size=self.size)
 
     @property
     def scale(self) -> float:

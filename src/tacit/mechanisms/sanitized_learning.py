@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled, worst_of
 from tacit.mechanisms.sanitize import Sanitizer
-from tacit.privacy.budget import Budget
-from tacit.privacy.noise import NoiseSource
+from tacit.noise import NoiseSource
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ class SanitizedLearning(LearningMechanism):
     unlabelled: int
 
     def __post_init__(self) -> None:
-        _validate.instance(HypothesisClass, learned=self.learned)
-        _validate.instance(Sanitizer, sanitizer=self.sanitizer)
-        _validate.positive(selection_epsilon=self.selection_epsilon)
-        _validate.positive_integer(labelled=self.labelled)
-        _validate.positive_integer(unlabelled=self.unlabelled)
+        validation.instance(HypothesisClass, learned=self.learned)
+        validation.instance(Sanitizer, sanitizer=self.sanitizer)
+        validation.positive(selection_epsilon=self.selection_epsilon)
+        validation.positive_integer(labelled=self.labelled)
+        validation.positive_integer(unlabelled=self.unlabelled)
         if self.learned.n_features != self.sanitizer.n_features:
             raise InvalidArgument(
                 f"`sanitizer` must have the {self.learned.n_features} features of the hypotheses, "

@@ -14,17 +14,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tacit import _validate
+from tacit import validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
+from tacit.accounting.calibrate import sparse_vector
+from tacit.accounting.events import Event, SparseInstance
+from tacit.accounting.sparse import unstable_probability
 from tacit.errors import MechanismStopped, NoiseError
 from tacit.mechanisms.base import Run, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plain_votes
-from tacit.privacy.answer import Answer
-from tacit.privacy.budget import Budget
-from tacit.privacy.calibrate import sparse_vector
-from tacit.privacy.events import Event, SparseInstance
-from tacit.privacy.noise import NoiseSource, checked_scale
-from tacit.privacy.sparse import unstable_probability
+from tacit.noise import NoiseSource, checked_scale
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SparseVote(VoteMechanism):
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> vote = SparseVote(scale=5.0, threshold=100, cutoff=2)
     >>> run = vote.start(noise=SecureNoise())
     >>> answers = run.release(VoteCounts([[0, 1000], [1000, 0]], n_teachers=1000))
@@ -76,9 +76,9 @@ class SparseVote(VoteMechanism):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "scale", checked_scale(scale=self.scale))
-        object.__setattr__(self, "threshold", _validate.non_negative(threshold=self.threshold))
-        _validate.positive_integer(cutoff=self.cutoff)
-        _validate.integer(2, n_classes=self.n_classes)
+        object.__setattr__(self, "threshold", validation.non_negative(threshold=self.threshold))
+        validation.positive_integer(cutoff=self.cutoff)
+        validation.integer(2, n_classes=self.n_classes)
 
     @classmethod
     def for_run(cls, run: VoteRun) -> SparseVote:
@@ -107,7 +107,7 @@ class SparseVote(VoteMechanism):
         constants : {"tight", "paper", "btt18"}
             The default; those of [LZCW21] Algorithm 2; those of [BTT18] Algorithm 2.
         """
-        _validate.integer(2, n_classes=n_classes)
+        validation.integer(2, n_classes=n_classes)
         found = sparse_vector(budget, cutoff=cutoff, questions=questions, constants=constants)
         return cls(found.scale, found.threshold, found.cutoff, n_classes)
 

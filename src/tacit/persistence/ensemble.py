@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit import __version__, _validate
-from tacit._files import Source, read_file, write_new
-from tacit._private_files import FILE_MODE, PrivateDirectory
+from tacit import __version__, validation
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, SavedFormatError
+from tacit.files.atomic import Source, read_file, write_new
+from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.files import new_directory
 from tacit.persistence.forms import row_form_from_dict, row_form_to_dict
@@ -80,7 +80,7 @@ def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bo
     ...     load_ensemble(f"{folder}/teachers")
     TeacherEnsemble(n_teachers=5, learner=LogisticRegression)
     """
-    _validate.instance(TeacherEnsemble, ensemble=ensemble)
+    validation.instance(TeacherEnsemble, ensemble=ensemble)
     target = Path(directory)
     _check_target(target, overwrite)
     with new_directory(target, overwrite=overwrite) as made:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tacit._files import confirm, not_written, sync_directory
-from tacit._private_files import DIRECTORY_MODE
+from tacit.files.atomic import confirm, not_written, sync_directory
+from tacit.files.private import DIRECTORY_MODE
 
 
 @contextmanager

@@ -14,11 +14,11 @@ from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, Untrust
 
 OWN_TYPES = (
     "numpy.dtype",
-    "tacit.correcting.coordinates.Coordinates",
-    "tacit.datasets.representation.PoolRepresentation",
-    "tacit.datasets.representation._NumberEncoder",
-    "tacit.datasets.representation._RareWords",
-    "tacit.datasets.steps.StepFeatures",
+    "tacit.teachers.corrections.coordinates.Coordinates",
+    "tacit.data.representations.coordinates.PoolRepresentation",
+    "tacit.data.representations.coordinates._NumberEncoder",
+    "tacit.data.representations.coordinates._RareWords",
+    "tacit.data.representations.steps.StepFeatures",
     "tacit.students.linear.LinearStudent",
     "tacit.students.noise_aware.NoiseAwareStudent",
 )

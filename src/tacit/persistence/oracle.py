@@ -13,9 +13,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tacit import __version__, _validate
-from tacit._files import Source, write_new
-from tacit._private_files import FILE_MODE, PrivateDirectory
+from tacit import __version__, validation
+from tacit.accounting.answer import Answer
+from tacit.accounting.events import Event
 from tacit.data import PointReader, Schema
 from tacit.errors import (
     InvalidArgument,
@@ -23,16 +23,16 @@ from tacit.errors import (
     PersistenceError,
     SavedFormatError,
 )
+from tacit.estimators.oracle.estimate import ESTIMATE, estimate_plan
+from tacit.estimators.oracle.private_oracle import PrivateOracle
+from tacit.estimators.oracle.terms import OracleTerms
+from tacit.files.atomic import Source, write_new
+from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.labeling.source import VotingSource
-from tacit.oracle.estimate import ESTIMATE, estimate_plan
-from tacit.oracle.private_oracle import PrivateOracle
-from tacit.oracle.terms import OracleTerms
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.persistence import envelope, manifest, oracle_terms
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
 from tacit.persistence.files import new_directory
-from tacit.privacy.answer import Answer
-from tacit.privacy.events import Event
-from tacit.privacy.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.teachers.vote import TeacherEnsemble
 
 FORMAT_VERSION = 1
@@ -81,7 +81,7 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
     ...     again.close()
     [1]
     """
-    _validate.instance(PrivateOracle, oracle=oracle)
+    validation.instance(PrivateOracle, oracle=oracle)
     target = Path(directory)
     if os.path.lexists(target):
         raise InvalidArgument(f"`directory` must not exist, got {str(target)!r}.")

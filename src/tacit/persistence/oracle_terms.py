@@ -7,10 +7,10 @@ from dataclasses import fields
 from typing import Any
 
 import tacit.mechanisms
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.errors import PersistenceError
+from tacit.estimators.oracle.terms import ErrorEstimate, OracleTerms
 from tacit.mechanisms.base import VoteMechanism
-from tacit.oracle.terms import ErrorEstimate, OracleTerms
-from tacit.privacy.budget import Budget, Neighbouring
 
 _MECHANISMS: dict[str, type[Any]] = {
     name: kind

@@ -11,14 +11,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.metaestimators import available_if
 
-from tacit._inputs import checked_points
-from tacit._represented import represented
 from tacit.data import Schema
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
+from tacit.estimators.inputs import checked_points
 from tacit.report import PrivacyStatement, RunReport
 from tacit.report.public_check import check_predictions
 from tacit.students.fitting import FittedStudent
+from tacit.teachers.represented import represented
 
 
 def _student_has(name: str) -> Any:

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit import __version__
-from tacit._files import Source, read_file, replace_file
 from tacit.data import Schema
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
+from tacit.files.atomic import Source, read_file, replace_file
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.public_model import PublicModel
 from tacit.report import RunReport

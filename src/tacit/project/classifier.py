@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from tacit._run_place import RunPlace
-from tacit.classifier import PATEClassifier
 from tacit.errors import InvalidArgument
-from tacit.privacy.noise import NoiseSource
+from tacit.estimators.classifier import PATEClassifier
+from tacit.estimators.run_place import RunPlace
+from tacit.noise import NoiseSource
 from tacit.project.runs import RunFolder
 
 

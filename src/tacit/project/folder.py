@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit._files import replace_file
-from tacit._private_files import DIRECTORY_MODE, PrivateDirectory
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, PersistenceError
-from tacit.privacy.budget import Budget
-from tacit.privacy.ledger import Ledger, open_ledger
-from tacit.privacy.ledger.composition import Amount
+from tacit.files.atomic import replace_file
+from tacit.files.private import DIRECTORY_MODE, PrivateDirectory
+from tacit.ledger import Ledger, open_ledger
+from tacit.ledger.composition import Amount
 from tacit.project.runs import RunFolder, run_name
 
 SETTINGS = "tacit.toml"

@@ -21,10 +21,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from tacit._files import write_new
-from tacit._private_files import DIRECTORY_MODE, FILE_MODE, PrivateDirectory
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
-from tacit.privacy.noise import SecureNoise
+from tacit.files.atomic import write_new
+from tacit.files.private import DIRECTORY_MODE, FILE_MODE, PrivateDirectory
+from tacit.noise import SecureNoise
 from tacit.teachers.labels import IntArray
 
 STATE = "run.json"

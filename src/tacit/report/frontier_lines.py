@@ -27,7 +27,7 @@ class FrontierLines:
         Parameters
         ----------
         found : Frontier, or mapping
-            What ``tacit.theory.frontier`` returns, its ``to_dict()``, or the whole of what
+            What ``tacit.planning.frontier`` returns, its ``to_dict()``, or the whole of what
             ``tacit plan --frontier --json`` prints.
 
         Raises
@@ -74,6 +74,6 @@ def _share(value: Any) -> float:
 
 def _refused() -> InvalidArgument:
     return InvalidArgument(
-        "`frontier` must be a frontier of tacit.theory, or what `tacit plan --frontier --json` "
+        "`frontier` must be a frontier of tacit.planning, or what `tacit plan --frontier --json` "
         "prints. Make it again with that command."
     )

@@ -7,8 +7,8 @@ import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.privacy.budget import Neighbouring
 from tacit.report.public_check import PublicCheck
 from tacit.report.statement import PrivacyStatement
 from tacit.students.active.curve import LearningCurve

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit._files import Source, replace_file
+from tacit.files.atomic import Source, replace_file
 from tacit.report.html import html_page
 from tacit.report.public_check import PublicCheck
 from tacit.report.reading import FORMAT_VERSION, parsed, report_fields, statement_of
@@ -117,8 +117,8 @@ class RunReport:
         Parameters
         ----------
         frontier : optional
-            Of the plan: what ``tacit.theory.frontier`` returns, or ``tacit plan --frontier --json``
-            prints. It is drawn with this run marked.
+            Of the plan: what ``tacit.planning.frontier`` returns, or what
+            ``tacit plan --frontier --json`` prints. It is drawn with this run marked.
         """
         return html_page(self, frontier)
 

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from tacit.privacy.budget import Neighbouring
+from tacit.accounting.budget import Neighbouring
 
 _WHAT = {
     Neighbouring.REPLACE: "All values of {one}, features and labels. How many {many} there are is "

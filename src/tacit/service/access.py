@@ -19,10 +19,10 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument, LedgerUnavailable
-from tacit.privacy.ledger import Analyst
-from tacit.privacy.noise import NoiseSource, SecureNoise
+from tacit.ledger import Analyst
+from tacit.noise import NoiseSource, SecureNoise
 from tacit.service.keys import NewKey, make_key, matches, split_key
 
 PERIODS = {"never": None, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000}
@@ -188,8 +188,8 @@ class Access:
         days : float, optional
             After how many days the key expires.
         """
-        _validate.one_of(ROLES, role=role)
-        seconds = PERIODS[_validate.one_of(PERIODS, period=period)]
+        validation.one_of(ROLES, role=role)
+        seconds = PERIODS[validation.one_of(PERIODS, period=period)]
         Analyst(name, 0, allowance)  # refuses what the ledger would refuse
         now = int(self.clock())
         made = make_key(self._noise)
@@ -403,16 +403,16 @@ def _key_row(made: NewKey, name: str, now: int, expires: int | None) -> dict[str
 
 
 def _until(now: int, days: float | None) -> int | None:
-    return None if days is None else now + int(_validate.positive(days=days) * 86_400)
+    return None if days is None else now + int(validation.positive(days=days) * 86_400)
 
 
 def _engine(where: str | os.PathLike[str]) -> sa.Engine:
     text = os.fspath(where)
     if "://" in text and not text.startswith("sqlite"):
-        from tacit.privacy.ledger.postgres_connection import LIVELY
+        from tacit.ledger.postgres import KEEPALIVE
 
         url = sa.make_url(_with_driver(text))
-        lively = {name: value for name, value in LIVELY.items() if name not in url.query}
+        lively = {name: value for name, value in KEEPALIVE.items() if name not in url.query}
         return sa.create_engine(url, pool_pre_ping=True, connect_args=lively)
     path = Path(text.removeprefix("sqlite:///"))
     _create_private(path)

@@ -6,8 +6,8 @@ import threading
 from collections import defaultdict
 from collections.abc import Sequence
 
+from tacit.accounting.answer import Answer
 from tacit.errors import LedgerUnavailable
-from tacit.privacy.answer import Answer
 from tacit.service.access import Access
 
 

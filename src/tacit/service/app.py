@@ -12,11 +12,12 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.openapi.utils import get_openapi
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp
 
 from tacit import __version__
 from tacit.errors import LedgerError, TacitError
 from tacit.service import page, routes, schemas
+from tacit.service.middleware import Shell
 from tacit.service.problems import (
     ALLOWANCE_SPENT,
     ALLOWANCE_USED,
@@ -40,7 +41,6 @@ from tacit.service.problems import (
     documented,
     problem_of,
 )
-from tacit.service.shell import Shell
 from tacit.service.state import Service
 
 _KEYED = (NO_KEY, KEY_REVOKED, KEY_EXPIRED)
@@ -59,37 +59,9 @@ class _Route:
     extra: dict[str, Any] = field(default_factory=dict)
 
 
-class _Shortcut:
-    """Takes questions past the framework, and everything else to it.
-
-    The handler of questions takes the request, returns the response and needs nothing else, but
-    finding that out would take the framework longer for each than the answer does. The route is
-    described there like any other.
-    """
-
-    def __init__(self, app: FastAPI) -> None:
-        self._app = app
-        self._route = next(r for r in app.routes if getattr(r, "path", "") == routes.ANSWERS)
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        asked = scope["type"] == "http" and scope["path"] == routes.ANSWERS
-        if not asked or scope["method"] != "POST":
-            await self._app(scope, receive, send)
-            return
-        scope["app"], scope["route"] = self._app, self._route
-        request = Request(scope, receive, send)
-        try:
-            response = await routes.post_answers(request)
-        except Problem as problem:
-            response = await _told(request, problem)
-        except LedgerError as error:
-            response = await _told_by_library(request, error)
-        await response(scope, receive, send)
-
-
 def _routes(service: Service) -> list[_Route]:
     body = schemas.ask_schema(service.reader, most=service.settings.largest_batch)
-    asked = {
+    questions = {
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "parameters": [
             {
@@ -107,7 +79,7 @@ def _routes(service: Service) -> list[_Route]:
     )  # fmt: skip
     read = (TOO_FAST, UNAVAILABLE)
     return [
-        _Route("POST", routes.ANSWERS, routes.post_answers, schemas.Answers, ask, extra=asked),
+        _Route("POST", routes.ANSWERS, routes.post_answers, schemas.Answers, ask, extra=questions),
         _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, read),
         _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, read),
         _Route(
@@ -148,14 +120,14 @@ def create_app(service: Service) -> ASGIApp:
     for route in _routes(service):
         _add(app, route)
     page.add_pages(app)
-    app.add_exception_handler(Problem, _told)
-    app.add_exception_handler(LedgerError, _told_by_library)
-    app.add_exception_handler(HTTPException, _told_by_framework)
-    app.add_exception_handler(RequestValidationError, _told_by_framework)
-    app.add_exception_handler(Exception, _told_as_ours)
+    app.add_exception_handler(Problem, _handle_problem)
+    app.add_exception_handler(LedgerError, _handle_ledger_error)
+    app.add_exception_handler(HTTPException, _handle_http_exception)
+    app.add_exception_handler(RequestValidationError, _handle_http_exception)
+    app.add_exception_handler(Exception, _handle_exception)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     return Shell(
-        _Shortcut(app),
+        app,
         largest_body=service.settings.largest_body,
         finished=service.metrics.finished,
     )
@@ -188,25 +160,25 @@ def _openapi(app: FastAPI) -> dict[str, Any]:
     return app.openapi_schema
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _handle_problem(request: Request, error: Exception) -> Response:
     assert isinstance(error, Problem)
     return page.problem_page(request, error) or error.response()
 
 
-async def _told_by_framework(request: Request, error: Exception) -> Response:
+async def _handle_http_exception(request: Request, error: Exception) -> Response:
     """Turn what the framework refuses by itself into our shape."""
     status = error.status_code if isinstance(error, HTTPException) else MALFORMED.status
     kind = {404: NOT_FOUND, 405: WRONG_METHOD}.get(status, MALFORMED)
     headers = error.headers if isinstance(error, HTTPException) else None
-    return await _told(request, Problem(kind, headers=headers))
+    return await _handle_problem(request, Problem(kind, headers=headers))
 
 
-async def _told_by_library(request: Request, error: Exception) -> Response:
+async def _handle_ledger_error(request: Request, error: Exception) -> Response:
     """Answer while a database is away: keys and sessions are looked up there, too."""
     assert isinstance(error, TacitError)
-    return await _told(request, problem_of(error))
+    return await _handle_problem(request, problem_of(error))
 
 
-async def _told_as_ours(request: Request, error: Exception) -> Response:
+async def _handle_exception(request: Request, error: Exception) -> Response:
     """Answer where something broke; the shell logs where, and nothing is quoted."""
     return Problem(BROKEN).response()

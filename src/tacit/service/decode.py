@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tacit.data import Layout, PointReader
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.labeling.question import question_keys
 from tacit.service.problems import INVALID, MALFORMED, TOO_LARGE, Problem
@@ -18,18 +18,18 @@ _FIELDS = frozenset(("point", "points"))
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """The questions of one request: points in the form of the oracle, and their public names."""
+class Questions:
+    """The questions of one request: points in the form of the oracle, and their public keys."""
 
     points: Any
-    questions: list[bytes]
+    keys: list[bytes]
 
     def __len__(self) -> int:
-        return len(self.questions)
+        return len(self.keys)
 
 
-def decode(body: bytes, reader: PointReader, *, most: int) -> Asked:
-    """Return what a request asks.
+def decode(body: bytes, reader: PointReader, *, most: int) -> Questions:
+    """Return the questions of a request.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def decode(body: bytes, reader: PointReader, *, most: int) -> Asked:
         table = reader.questions(_table(points, reader))
         if n_rows(table) != len(points):
             raise InvalidArgument("`points` must be a list of points.")
-        return Asked(table, question_keys(table))
+        return Questions(table, question_keys(table))
     except InvalidArgument as error:
         raise Problem(INVALID, str(error).replace("`X`", "`points`")) from None
 

@@ -12,7 +12,7 @@ import hmac
 import re
 from dataclasses import dataclass
 
-from tacit.privacy.noise import NoiseSource
+from tacit.noise import NoiseSource
 
 _FORM = re.compile(r"tacit_([0-9a-f]{16})_([A-Za-z0-9_-]{43})")
 _PURPOSE = b"tacit-api-key"
@@ -36,7 +36,7 @@ def make_key(noise: NoiseSource) -> NewKey:
 
     Examples
     --------
-    >>> from tacit.privacy.noise import SecureNoise
+    >>> from tacit.noise import SecureNoise
     >>> key = make_key(SecureNoise())
     >>> found = split_key(key.text)
     >>> matches(found[1], key.salt, key.digest)

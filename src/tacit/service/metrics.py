@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
-from tacit.oracle.private_oracle import PrivateOracle
+from tacit.estimators.oracle.private_oracle import PrivateOracle
 
 # Coarse on purpose: they are for overload, and nobody should time single answers with them.
 _SECONDS = (0.01, 0.05, 0.1, 0.5, 1.0, 5.0)

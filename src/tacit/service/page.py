@@ -91,9 +91,9 @@ async def ask(request: Request) -> Response:
     typed = {name: text for name, text in form.items() if name != "token"}
     try:
         body = json.dumps({"point": _typed_point(typed, service.reader)}).encode()
-        asked = decode(body, service.reader, most=1)
+        questions = decode(body, service.reader, most=1)
         service.gate.slow_down(holder, 1)
-        (given,) = json.loads(await routes.answer(service, holder, asked))["answers"]
+        (given,) = json.loads(await routes.answer(service, holder, questions))["answers"]
     except Problem as problem:
         return await _page(request, problem=problem, typed=typed)
     return await _page(request, given=given, typed=typed)

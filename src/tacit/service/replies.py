@@ -8,7 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tacit.privacy.answer import Answer
+from tacit.accounting.answer import Answer
 
 
 class Replies:

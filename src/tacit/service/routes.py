@@ -11,9 +11,9 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from tacit.errors import AllowanceExceeded, TacitError
-from tacit.privacy.ledger import Account
+from tacit.ledger import Account
 from tacit.service.access import Holder
-from tacit.service.decode import Asked, decode
+from tacit.service.decode import Questions, decode
 from tacit.service.problems import (
     ALLOWANCE_SPENT,
     ALLOWANCE_USED,
@@ -53,27 +53,27 @@ async def post_answers(request: Request) -> Response:
     if media_type(request) != "application/json":
         raise Problem(WRONG_TYPE)
     body = await request.body()
-    asked = await _decoded(service, body)
-    service.gate.slow_down(holder, len(asked))
+    questions = await _decoded(service, body)
+    service.gate.slow_down(holder, len(questions))
     await _refuse_other_body(service, holder, request.headers.get("idempotency-key"), body)
-    return Response(await answer(service, holder, asked), media_type="application/json")
+    return Response(await answer(service, holder, questions), media_type="application/json")
 
 
-async def answer(service: Service, holder: Holder, asked: Asked) -> bytes:
+async def answer(service: Service, holder: Holder, questions: Questions) -> bytes:
     """Return the body of the response to a holder's questions."""
     now = service.access.clock()
     try:
-        answers = await service.desk.ask(asked, holder.analyst(now))
+        answers = await service.queue.ask(questions, holder.analyst(now))
     except AllowanceExceeded:
         raise _allowance(holder, now) from None
     except TacitError as error:
         raise _noted(service, problem_of(error)) from None
     service.lately.worked()
     service.activity.add(holder.name, answers)
-    return service.replies.body(answers, len(asked))
+    return service.replies.body(answers, len(questions))
 
 
-async def _decoded(service: Service, body: bytes) -> Asked:
+async def _decoded(service: Service, body: bytes) -> Questions:
     most = service.settings.largest_batch
     if len(body) <= _DECODED_IN_PLACE:
         return decode(body, service.reader, most=most)
@@ -142,7 +142,7 @@ def share(service: Service, account: Account, holder: Holder | None) -> dict[str
     """Return what one analyst was shown as plain fields; the allowance if the holder is known."""
     now = service.access.clock()
     if holder is not None:
-        account = account.in_(holder.analyst(now).period)
+        account = account.at_period(holder.analyst(now).period)
     return {
         "name": account.name,
         "answered": account.total.answered,

@@ -13,8 +13,8 @@ from typing import Any
 import uvicorn
 from starlette.types import ASGIApp
 
-from tacit._private_files import PrivateDirectory
 from tacit.errors import ExposedFiles, InvalidArgument, TacitError
+from tacit.files.private import PrivateDirectory
 from tacit.persistence.oracle import account_elsewhere, load_oracle
 from tacit.service import logs
 from tacit.service.access import Access

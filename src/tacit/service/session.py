@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from tacit.privacy.noise import SecureNoise
+from tacit.noise import SecureNoise
 from tacit.service.access import Access, Holder
 from tacit.service.problems import FORBIDDEN, MALFORMED, WRONG_TYPE, Problem
 

@@ -7,7 +7,7 @@ import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 
 LEDGER_VARIABLE = "TACIT_LEDGER_URL"
@@ -65,9 +65,9 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("workers", "largest_body", "largest_batch", "burst"):
-            _validate.positive_integer(**{name: getattr(self, name)})
-        _validate.positive(rate=self.rate)
-        _validate.non_negative(grace=self.grace)
+            validation.positive_integer(**{name: getattr(self, name)})
+        validation.positive(rate=self.rate)
+        validation.non_negative(grace=self.grace)
         if not 0 <= self.port < 65536:
             raise InvalidArgument(f"`port` must be in 0 .. 65535, got {self.port}.")
         if self.burst < self.largest_batch:

@@ -9,16 +9,16 @@ from collections.abc import AsyncIterator
 
 from tacit.data import PointReader
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.oracle.private_oracle import PrivateOracle
-from tacit.privacy.ledger import Ledger, PlanId
+from tacit.estimators.oracle.private_oracle import PrivateOracle
+from tacit.ledger import Ledger, PlanId
 from tacit.service.access import Access
 from tacit.service.activity import Activity
-from tacit.service.desk import Desk
-from tacit.service.gate import Gate
-from tacit.service.lately import Lately
+from tacit.service.auth import Gate
+from tacit.service.batching import BatchingQueue
 from tacit.service.limits import Buckets
 from tacit.service.logs import log
 from tacit.service.metrics import Metrics
+from tacit.service.readiness import Lately
 from tacit.service.replies import Replies
 from tacit.service.session import Sessions
 from tacit.service.settings import Settings
@@ -49,7 +49,7 @@ class Service:
         self.ledger: Ledger = opened.ledger
         self.plan_id: PlanId = opened.plan_id
         self.reader: PointReader = oracle.reader
-        self.desk = Desk(oracle, largest_batch=settings.largest_batch)
+        self.queue = BatchingQueue(oracle, largest_batch=settings.largest_batch)
         questions = Buckets(rate=settings.rate, size=settings.burst, clock=time.monotonic)
         visits = Buckets(rate=VISITS_RATE, size=VISITS_BURST, clock=time.monotonic)
         self.gate = Gate(access, questions=questions, visits=visits)
@@ -70,7 +70,7 @@ class Service:
         finally:
             self.stopping = True
             writer.cancel()
-            await self.desk.finish()
+            await self.queue.finish()
             with contextlib.suppress(LedgerError):
                 await asyncio.to_thread(self.activity.write_down)
             self.oracle.close()

@@ -10,15 +10,15 @@ from sklearn.base import is_regressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from tacit import _validate
-from tacit.datasets.records import n_rows, take
-from tacit.datasets.representation import PoolRepresentation
+from tacit import validation
+from tacit.accounting.answer import Output
+from tacit.data.pool import n_rows, take
+from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
-from tacit.privacy.answer import Output
 from tacit.students.noise_aware import NoiseAwareStudent
 from tacit.students.passive import UNLABELLED, fit_on_labels, known_variance, released_labels
 from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
-from tacit.teachers.quiet import Quiet
+from tacit.teachers.workers.suppress_output import Quiet
 
 
 class FittedStudent:
@@ -142,7 +142,7 @@ def fit_student(
     if released.output is Output.SHARE and _is_default(student) and len(answers):
         return FittedStudent(_on_shares(pool, asked, answers, n_classes, represented), n_classes)
     labels = released_labels(answers)
-    if _validate.one_of(("unlabelled", "random"), refusals=refusals) == "random":
+    if validation.one_of(("unlabelled", "random"), refusals=refusals) == "random":
         refused = labels == UNLABELLED
         labels[refused] = rng.integers(n_classes, size=int(refused.sum()))
     if _is_default(student):

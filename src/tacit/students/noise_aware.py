@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.students.linear import LinearScores
 
@@ -90,7 +90,9 @@ class NoiseAwareStudent(LinearScores):
         if len(classes) < 2:
             raise InvalidArgument("`y` must hold at least two classes, got one.")
         given = self.prior_variance
-        prior = _LABEL_VARIANCE if given == "evidence" else _validate.positive(prior_variance=given)
+        prior = (
+            _LABEL_VARIANCE if given == "evidence" else validation.positive(prior_variance=given)
+        )
         length = _mean_length(points)
         model = LogisticRegression(C=prior, max_iter=1000)
         with threadpool_limits(1, user_api="blas"), warnings.catch_warnings():
@@ -143,7 +145,7 @@ class NoiseAwareStudent(LinearScores):
     def _candidates(self) -> FloatArray:
         if self.prior_variance == "evidence":
             return PRIOR_VARIANCES
-        return np.array([_validate.positive(prior_variance=self.prior_variance)])
+        return np.array([validation.positive(prior_variance=self.prior_variance)])
 
 
 def _mean_length(points: FloatArray) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 
-from tacit.privacy.answer import Answer
+from tacit.accounting.answer import Answer
 
 UNLABELLED = -1
 """What a semi-supervised student of scikit-learn takes for "no label"; no class index is it."""

@@ -1,15 +1,15 @@
 """Private records to teachers' votes."""
 
 from tacit.teachers.diagnostics import Diagnostics
-from tacit.teachers.handed import ShardSource
 from tacit.teachers.learner import check_learner
-from tacit.teachers.memory import MemoryEstimate, estimate_memory
 from tacit.teachers.on_shards import count_on_shards, train_on_shards
 from tacit.teachers.partition import Partition, equal_split, hash_split, votes_moved
-from tacit.teachers.retrying import retrying
 from tacit.teachers.teacher import Teacher, fit_teacher
 from tacit.teachers.train import train_and_count, train_teachers
 from tacit.teachers.vote import TeacherEnsemble
+from tacit.teachers.workers.batches import ShardSource
+from tacit.teachers.workers.memory import MemoryEstimate, estimate_memory
+from tacit.teachers.workers.retrying import retrying
 
 __all__ = [
     "Diagnostics",

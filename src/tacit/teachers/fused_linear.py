@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import dgemv
 from sklearn.linear_model import (
     LogisticRegression,
     LogisticRegressionCV,
@@ -23,12 +22,11 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
 from sklearn.svm import LinearSVC
 
 from tacit.teachers.labels import ClassList, IntArray
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.score_columns import ScoreColumns
 from tacit.teachers.teacher import Teacher
+from tacit.teachers.workers.suppress_output import Quiet
 
 FloatArray = NDArray[np.float64]
-_DOUBLE = np.dtype(np.float64)
 
 # Exact types: a subclass may predict in another way.
 _LINEAR = {
@@ -82,9 +80,6 @@ class FusedLinear:
                 alone.append(place)
         self.alone = tuple(alone)
         self._bars = -self._bias
-        small = self._columns.each == 1 and not alone and self._weights.size <= SMALL_PRODUCT
-        self._single = (1, width) if small else None  # shape of a question for ``count_one``
-        self._by_column = self._weights.T
         self._chunk = _chunk(self._weights.size, self._columns.total)
 
     @staticmethod
@@ -114,22 +109,12 @@ class FusedLinear:
         self._weights[:, at.start + own] = weights
         return True
 
-    def count_one(self, X: NDArray[Any]) -> tuple[int, int] | None:
-        """Return the votes on a single question with two classes, None if it is none for this way.
-
-        As ``count`` does it, in as few steps as there can be: an oracle that is asked one question
-        at a time waits for every one of them.
-        """
-        if X.shape != self._single or X.dtype != _DOUBLE:
-            return None
-        # Straight from BLAS: NumPy's product would have to be kept from telling of an overflow.
-        scores = dgemv(1.0, self._by_column, X[0])
-        if not math.isfinite(scores[0]):  # as no score is when a cell is not
-            return None
-        return self._columns.two((scores > self._bars).tobytes().count(1))
-
     def count(self, X: Any) -> IntArray | None:
-        """Return counts for questions as numbers, or None when they are not for this way."""
+        """Return counts for questions as numbers, or None when they cannot be multiplied.
+
+        Which it is depends on the questions alone, never on a teacher's weights or scores: how one
+        teacher's vote is computed must not depend on what another learnt.
+        """
         if sparse.issparse(X):
             if not (self._takes_sparse and np.isfinite(X.data).all()):
                 return None

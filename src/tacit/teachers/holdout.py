@@ -14,13 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.teachers.global_random import kept
 from tacit.teachers.labels import UNKNOWN, ClassList
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import IndexArray, row_access, take
 from tacit.teachers.train import train_teachers
 from tacit.teachers.vote import TeacherEnsemble
+from tacit.teachers.workers.suppress_output import Quiet
 
 RATE_WITHOUT_RECORDS = 1.0
 """What a teacher with nothing to be tested on contributes: fixed, so that no error tells."""
@@ -72,8 +72,8 @@ def train_and_test(
     >>> rates.shape
     (10,)
     """
-    _validate.probability(holdout=holdout)
-    seed = _validate.integer(0, seed=seed)
+    validation.probability(holdout=holdout)
+    seed = validation.integer(0, seed=seed)
     parts = [_parted(shard, seed, number, holdout) for number, shard in enumerate(shards)]
     teachers = train_teachers(
         learner, X, y, [train for train, _ in parts], classes=classes, seed=seed, like=like,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.data.cells import label_text
+from tacit.data.cells import text
 from tacit.data.containers import cells_of
 from tacit.errors import InvalidArgument
 
@@ -42,7 +42,7 @@ class ClassList:
         self.labels: NDArray[Any] = (
             classes.labels if isinstance(classes, ClassList) else _checked(classes)
         )
-        self._places = {label_text(one): at for at, one in enumerate(self.labels.tolist())}
+        self._places = {text(one): at for at, one in enumerate(self.labels.tolist())}
         self._order: IntArray = np.argsort(self.labels, kind="stable").astype(np.int64)
         self._sorted = self.labels[self._order]
 
@@ -81,7 +81,7 @@ class ClassList:
         return np.where(known, self._order[at], UNKNOWN).astype(np.int64)
 
     def _place(self, label: object) -> int:
-        canonical = label_text(label)
+        canonical = text(label)
         return UNKNOWN if canonical is None else self._places.get(canonical, UNKNOWN)
 
 
@@ -94,7 +94,7 @@ def _checked(classes: ArrayLike | Sequence[Any]) -> NDArray[Any]:
         raise InvalidArgument(f"`classes` must list at least two different labels, got {given!r}.")
     if labels.dtype.kind not in "biufUO" or labels.tolist() != [_plain(c) for c in given]:
         raise InvalidArgument(f"`classes` must be labels of one kind, got {given!r}.")
-    canonical = [label_text(one) for one in labels.tolist()]
+    canonical = [text(one) for one in labels.tolist()]
     if None in canonical or len(set(canonical)) < len(canonical):
         raise InvalidArgument(
             "`classes` must be labels that stay different in every container: True is 1, and "

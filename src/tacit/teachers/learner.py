@@ -13,11 +13,11 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import UNKNOWN, ClassList, IntArray
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import row_access, take
+from tacit.teachers.workers.suppress_output import Quiet
 
 CHECKED_PER_CLASS = 10
 CHECKED_AT_LEAST = 100

@@ -8,18 +8,18 @@ from typing import Any
 import joblib
 from numpy.typing import ArrayLike
 
-from tacit import _validate
+from tacit import validation
 from tacit.data import Layout, PointReader, Schema
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
-from tacit.teachers.gather import gather_counts, gather_kept_counts, gather_teachers
-from tacit.teachers.handed import ShardSource, SourceShards
-from tacit.teachers.kept import KeptVotes
 from tacit.teachers.labels import ClassList
 from tacit.teachers.rows import RowForm, row_access
-from tacit.teachers.tasks import Counted, Kept, Voted
 from tacit.teachers.vote import TeacherEnsemble
+from tacit.teachers.workers.batches import ShardSource, SourceShards
+from tacit.teachers.workers.checkpoint import KeptVotes
+from tacit.teachers.workers.gather import gather_counts, gather_kept_counts, gather_teachers
+from tacit.teachers.workers.tasks import Counted, Kept, Voted
 
 
 class ShardReader:
@@ -67,7 +67,7 @@ def count_on_shards(
     learner, classes, seed, progress
         As for ``train_teachers``.
     source : ShardSource
-        Such as ``tacit.shards.open_shards(path)``; at the same place for every worker.
+        Such as ``tacit.data.shards.open_shards(path)``; at the same place for every worker.
     questions : table
         Public points, with the features of the shards.
     conform : callable, optional
@@ -101,7 +101,7 @@ def count_on_shards(
         conform = ShardReader(PointReader(Schema.infer(questions)))
         questions = conform(questions)
     asked = row_access(questions)
-    public, seed = ClassList(classes), _validate.integer(0, seed=seed)
+    public, seed = ClassList(classes), validation.integer(0, seed=seed)
     shards = SourceShards(source, conform)
     if kept is None:
         task = Counted(learner, public, seed, asked)
@@ -155,7 +155,7 @@ def train_on_shards(
     """
     _check_features(source, like=like)
     read = ShardReader(PointReader(schema or Schema.infer(like)))
-    task = Kept(learner, ClassList(classes), _validate.integer(0, seed=seed))
+    task = Kept(learner, ClassList(classes), validation.integer(0, seed=seed))
     found = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
     return TeacherEnsemble(
         found, learner=task.recipe.learner, form=RowForm(read(like), public=True)

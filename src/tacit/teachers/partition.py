@@ -14,10 +14,10 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
-from tacit._identifiers import keyed_shards
+from tacit import validation
+from tacit.accounting.budget import Neighbouring
+from tacit.data.identifiers import keyed_shards
 from tacit.errors import InvalidArgument
-from tacit.privacy.budget import Neighbouring
 
 IndexArray = NDArray[np.intp]
 
@@ -43,8 +43,8 @@ def votes_moved(partition: Partition | str, neighbouring: Neighbouring | str) ->
     >>> votes_moved("equal", "replace")
     1
     """
-    way = _validate.choice(Partition, partition=partition)
-    relation = _validate.choice(Neighbouring, neighbouring=neighbouring)
+    way = validation.choice(Partition, partition=partition)
+    relation = validation.choice(Neighbouring, neighbouring=neighbouring)
     if relation is Neighbouring.LABELS:
         return 1  # neither way looks at labels
     if (way, relation) == (Partition.HASH, Neighbouring.REPLACE):
@@ -100,9 +100,9 @@ def equal_split(
     >>> [len(shard) for shard in shards]
     [4, 3, 3]
     """
-    n_records = _validate.positive_integer(n_records=n_records)
-    n_teachers = _validate.positive_integer(n_teachers=n_teachers)
-    _validate.instance(np.random.Generator, rng=rng)
+    n_records = validation.positive_integer(n_records=n_records)
+    n_teachers = validation.positive_integer(n_teachers=n_teachers)
+    validation.instance(np.random.Generator, rng=rng)
     if groups is None:
         _enough("records", n_records, n_teachers)
         return [np.sort(part) for part in np.array_split(rng.permutation(n_records), n_teachers)]
@@ -142,7 +142,7 @@ def hash_split(ids: Iterable[bytes | str | int], n_teachers: int, key: bytes) ->
     >>> hash_split(["ann", "bob", "ann"], 4, key=b"sixteen or more!").shape
     (3,)
     """
-    n_teachers = _validate.positive_integer(n_teachers=n_teachers)
+    n_teachers = validation.positive_integer(n_teachers=n_teachers)
     return keyed_shards(ids, n_teachers, key)
 
 

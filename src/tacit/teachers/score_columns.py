@@ -67,11 +67,6 @@ class ScoreColumns:
             return offset, ranks[1:]
         return offset, ranks
 
-    def two(self, second: int) -> tuple[int, int]:
-        """Return the counts of two classes, given the votes for the second of the sorted labels."""
-        first = self.n_teachers - second
-        return (first, second) if self._first == 0 else (second, first)
-
     def count(self, scores: FloatArray) -> IntArray:
         """Return counts of shape (n_questions, n_classes) from scores (n_questions, total)."""
         if self.each == 1:
@@ -88,10 +83,8 @@ class ScoreColumns:
         return counts
 
 
-def _ones(votes: NDArray[np.bool_]) -> IntArray | int:
+def _ones(votes: NDArray[np.bool_]) -> IntArray:
     """Return how many votes of each row are true: counted in ways that beat a sum of bools."""
-    if len(votes) == 1:
-        return int(np.count_nonzero(votes))
     ones: IntArray = np.add.reduce(np.bitwise_count(np.packbits(votes, axis=1)), 1, np.int64)
     return ones
 

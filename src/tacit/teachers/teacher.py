@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit import _validate
-from tacit.datasets.records import n_rows
+from tacit import validation
+from tacit.data.pool import n_rows
 from tacit.teachers.global_random import kept, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
 from tacit.teachers.learner import (
@@ -20,8 +20,8 @@ from tacit.teachers.learner import (
     read_votes,
     recipe,
 )
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import own_copy, take
+from tacit.teachers.workers.suppress_output import Quiet
 
 FAILURES = (Exception, SystemExit)
 """What a caller's code may raise over records without a word. KeyboardInterrupt is the user's."""
@@ -130,7 +130,7 @@ def fit_teacher(
     >>> teacher
     Teacher(<private>)
     """
-    seed = _validate.integer(0, seed=seed)
+    seed = validation.integer(0, seed=seed)
     classes = ClassList(classes)
     with Quiet(), kept():
         return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)

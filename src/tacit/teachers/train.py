@@ -9,20 +9,20 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit import _validate
-from tacit.datasets.records import n_rows
+from tacit import validation
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
-from tacit.teachers.carry import Task
 from tacit.teachers.diagnostics import Diagnostics
-from tacit.teachers.gather import gather, gather_counts, gather_kept_counts, gather_teachers
-from tacit.teachers.handed import Shard as Shard
-from tacit.teachers.handed import TableShards
-from tacit.teachers.kept import KeptVotes
 from tacit.teachers.labels import ClassList
 from tacit.teachers.rows import IndexArray, RowForm, row_access, take
-from tacit.teachers.tasks import Counted, Kept, Voted
 from tacit.teachers.vote import TeacherEnsemble
+from tacit.teachers.workers.batches import Shard as Shard
+from tacit.teachers.workers.batches import TableShards
+from tacit.teachers.workers.checkpoint import KeptVotes
+from tacit.teachers.workers.executor import Task
+from tacit.teachers.workers.gather import gather, gather_counts, gather_kept_counts, gather_teachers
+from tacit.teachers.workers.tasks import Counted, Kept, Voted
 
 _T = TypeVar("_T")
 
@@ -93,7 +93,7 @@ def train_teachers(
     VoteCounts(n_questions=3, n_classes=2, n_teachers=5, counts=<private>)
     """
     form = _form(X, like, name="like")
-    task = Kept(learner, ClassList(classes), _validate.integer(0, seed=seed))
+    task = Kept(learner, ClassList(classes), validation.integer(0, seed=seed))
     found = gather_teachers(_table(X, y, shards, form), task, n_jobs=n_jobs, progress=progress)
     return TeacherEnsemble(found, learner=task.recipe.learner, form=form)
 
@@ -155,7 +155,7 @@ def train_and_count(
     """
     form = _form(X, questions, name="questions")
     public, asked = ClassList(classes), form.conform(row_access(questions))
-    seed = _validate.integer(0, seed=seed)
+    seed = validation.integer(0, seed=seed)
     table = _table(X, y, shards, form)
     if kept is None:
         task = Counted(learner, public, seed, asked)

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tacit.datasets.records import n_rows
+from tacit.data.pool import n_rows
 from tacit.errors import PrivateValueError
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.fused import Fused, as_numbers, fuse
-from tacit.teachers.fused_linear import FusedLinear
 from tacit.teachers.global_random import kept
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
-from tacit.teachers.quiet import Quiet
 from tacit.teachers.rows import RowForm, row_access
 from tacit.teachers.teacher import Teacher
-
-CountOne = Callable[[NDArray[Any]], tuple[int, int] | None]
+from tacit.teachers.workers.suppress_output import Quiet
 
 
 class TeacherEnsemble:
@@ -46,7 +42,6 @@ class TeacherEnsemble:
     """
 
     __slots__ = (
-        "_count_one",
         "_form",
         "_fused",
         "_fused_ready",
@@ -61,7 +56,6 @@ class TeacherEnsemble:
         self.classes: ClassList = self._teachers[0].classes
         self._fused: Fused | None = None
         self._fused_ready = False
-        self._count_one: CountOne | None = None
 
     @property
     def n_teachers(self) -> int:
@@ -107,10 +101,6 @@ class TeacherEnsemble:
         that needs a way of its own gets it alone, so that no teacher's vote depends on another's
         records.
         """
-        if self._count_one is not None and type(X) is np.ndarray:
-            two = self._count_one(X)
-            if two is not None:
-                return VoteCounts.of_two(*two)
         table = X if self._form.is_plain(X) else self._conformed(X)
         counts = self._together(table)
         if counts is None:
@@ -139,8 +129,6 @@ class TeacherEnsemble:
         if not self._fused_ready:
             with Quiet():
                 self._fused = fuse(self._teachers, self._learner, self._form.width)
-            if isinstance(self._fused, FusedLinear) and self._form.columns is None:
-                self._count_one = self._fused.count_one
             self._fused_ready = True
         return self._fused
 

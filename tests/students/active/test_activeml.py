@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import pytest
+from tests.support.strategy_contract import STRATEGY_CHECKS
 
 from tacit.errors import InvalidArgument
 from tacit.students.active import ScikitActiveML
-from tacit.testing.strategy_contract import STRATEGY_CHECKS
 
 NONE = np.array([], dtype=int)
 

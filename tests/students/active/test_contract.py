@@ -7,6 +7,7 @@ import copy
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from tests.support.strategy_contract import STRATEGY_CHECKS, check_strategy
 
 from tacit.errors import InvalidArgument
 from tacit.students.active import (
@@ -19,7 +20,6 @@ from tacit.students.active import (
     strategy_named,
 )
 from tacit.students.active.named import STRATEGIES
-from tacit.testing.strategy_contract import STRATEGY_CHECKS, check_strategy
 
 
 class Farthest:

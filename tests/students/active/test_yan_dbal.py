@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from tacit.datasets import load_mushrooms
+from tacit.data.sets import load_mushrooms
 from tacit.errors import InvalidArgument
 from tacit.students.active import YanDBAL, ask_in_batches
 from tacit.students.active.yan_dbal import one_pass

@@ -13,8 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
-from tacit.datasets.records import n_rows
+from tacit import validation
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.students.passive import UNLABELLED
 
@@ -190,7 +190,7 @@ def as_numbers(X_pool: Any) -> Any:
 def _no_numbers(got: str) -> InvalidArgument:
     return InvalidArgument(
         f"`X_pool` must be a table of finite numbers, got {got}. "
-        "tacit.datasets.representation.PoolRepresentation makes one of any public points."
+        "tacit.data.representations.coordinates.PoolRepresentation makes one of any public points."
     )
 
 
@@ -205,8 +205,8 @@ def schedule(n_questions: int, n_batches: int = 15, n_initial: int = 10) -> list
     >>> schedule(49, n_batches=5)
     [10, 8, 8, 8, 8, 7]
     """
-    n_questions = _validate.integer(0, n_questions=n_questions)
-    n_batches = _validate.positive_integer(n_batches=n_batches)
+    n_questions = validation.integer(0, n_questions=n_questions)
+    n_batches = validation.positive_integer(n_batches=n_batches)
     first = min(n_questions, max(n_initial, -(-n_questions // 10)))
     share, extra = divmod(n_questions - first, n_batches)
     sizes = [first] + [share + (position < extra) for position in range(n_batches)]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     IndexArray,
@@ -93,7 +93,7 @@ def ask_in_batches(
     >>> len(found.positions), found.stopped
     (40, 'budget')
     """
-    check_classes(strategy, _validate.integer(2, n_classes=n_classes))
+    check_classes(strategy, validation.integer(2, n_classes=n_classes))
     bounds = np.cumsum(schedule(n_questions, n_batches)).tolist()
     state = start
     while len(state.positions) < n_questions:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.datasets.records import take
+from tacit.data.pool import take
 from tacit.errors import InvalidArgument
 from tacit.students.passive import UNLABELLED, released_labels
 

@@ -11,7 +11,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
-from tacit.datasets.records import take
+from tacit.data.pool import take
 from tacit.students.active.base import FloatArray, IndexArray, smallest
 from tacit.students.active.margin import Margin
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import FloatArray, IndexArray, answered, pool_size
 
@@ -70,12 +70,12 @@ class ExactCAL:
         self.vc_dimension = (
             n_hypotheses.bit_length() - 1
             if vc_dimension is None
-            else _validate.integer(0, vc_dimension=vc_dimension)
+            else validation.integer(0, vc_dimension=vc_dimension)
         )
-        self.c = _validate.positive(c=c)
-        self.theta = _validate.positive(theta=theta)
-        self.gamma = _validate.probability(gamma=gamma)
-        self.seed = _validate.integer(0, seed=seed)
+        self.c = validation.positive(c=c)
+        self.theta = validation.positive(theta=theta)
+        self.gamma = validation.probability(gamma=gamma)
+        self.seed = validation.integer(0, seed=seed)
 
     def __repr__(self) -> str:
         n_hypotheses, n_points = self.predictions.shape

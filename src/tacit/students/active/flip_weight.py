@@ -18,8 +18,8 @@ from scipy import special
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
-from tacit import _validate
-from tacit.datasets.records import take
+from tacit import validation
+from tacit.data.pool import take
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     FloatArray,
@@ -94,7 +94,7 @@ class FlipWeight:
         return left[smallest(weights, k, rng)]
 
     def _closed_form(self, rows: Any, labels: NDArray[np.int64], points: Any) -> FloatArray:
-        _validate.one_of(("logistic", "ridge"), learner=self.learner)
+        validation.one_of(("logistic", "ridge"), learner=self.learner)
         flip = logistic_flip_weights if self.learner == "logistic" else ridge_flip_weights
         classes = np.unique(labels)
         if len(classes) == 2:

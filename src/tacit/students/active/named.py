@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import Strategy
 from tacit.students.active.diverse_margin import DiverseMargin
@@ -32,7 +32,7 @@ def strategy_named(query: Any) -> Strategy:
     Margin(penalty=10.0, n_initial=10)
     """
     if isinstance(query, str):
-        return STRATEGIES[_validate.one_of(STRATEGIES, query=query)]()
+        return STRATEGIES[validation.one_of(STRATEGIES, query=query)]()
     if isinstance(query, type) or not isinstance(query, Strategy):
         got = query.__name__ if isinstance(query, type) else type(query).__name__
         raise InvalidArgument(

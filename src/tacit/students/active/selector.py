@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 
-from tacit import _validate
-from tacit.datasets.records import take
+from tacit import validation
+from tacit.data.pool import take
 from tacit.students.active.base import FloatArray, answered
 
 SELECTOR_PENALTY = 10.0
@@ -24,7 +24,7 @@ SELECTOR_PENALTY = 10.0
 
 def fit_selector(points: Any, labels: NDArray[np.int64], penalty: float = SELECTOR_PENALTY) -> Any:
     """Return the selector fitted on released labels, at least two classes of them."""
-    model = LogisticRegression(C=1 / _validate.positive(penalty=penalty), max_iter=1000)
+    model = LogisticRegression(C=1 / validation.positive(penalty=penalty), max_iter=1000)
     with warnings.catch_warnings():
         # Ranking needs no exact optimum, and the caller cannot act on this warning.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from tacit import _validate
+from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import FloatArray, IndexArray, answered, as_numbers, check_classes
 
@@ -164,11 +164,11 @@ class _Stream:
 
 
 def _check(how: YanDBAL) -> None:
-    _validate.positive(c0=how.c0)
-    _validate.positive(learning_rate=how.learning_rate)
-    _validate.one_of(("seen", "queried"), train_on=how.train_on)
-    _validate.one_of(("in-pass", "after"), mistakes=how.mistakes)
-    _validate.integer(0, seed=how.seed)
+    validation.positive(c0=how.c0)
+    validation.positive(learning_rate=how.learning_rate)
+    validation.one_of(("seen", "queried"), train_on=how.train_on)
+    validation.one_of(("in-pass", "after"), mistakes=how.mistakes)
+    validation.integer(0, seed=how.seed)
 
 
 def one_pass(rows: Any, signs: FloatArray, learning_rate: float) -> tuple[FloatArray, int]:

@@ -1,0 +1,154 @@
+"""Fully adaptive composition: a filter that refuses in time, and an odometer that may be read.
+
+Accountants price what was fixed beforehand. When the *next event itself* (its noise, its kind,
+whether there is one at all) depends on earlier answers, composition needs a filter: it admits an
+event only while the total stays within a limit fixed at the start. Filters run on zero-concentrated
+prices and a separate allowance for failures ([FZ21]; [WRRW23]); never on
+loss distributions, for which no such theorem holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+
+from tacit import validation
+from tacit.accounting.accountant import Tally, checked_tally, failure
+from tacit.accounting.budget import Budget
+from tacit.accounting.events import Event
+from tacit.accounting.zcdp import epsilon_from_rho, rho_for_budget
+from tacit.errors import BudgetExceeded
+
+
+class PrivacyFilter:
+    """Admits adaptively chosen events while they stay within a budget.
+
+    Parameters
+    ----------
+    budget : Budget
+        What holds for everything admitted together, however it was chosen. Delta above zero.
+    failure_share : float, default 0
+        Part of delta set aside for events that carry a failure of their own (sparse vector,
+        stable release). Fixed at the start: the theorem needs both limits before the first event.
+
+    Examples
+    --------
+    >>> from tacit.accounting.events import GaussianCounts
+    >>> limit = PrivacyFilter(Budget(1.0, 1e-5))
+    >>> limit.spend(GaussianCounts(sigma=20.0))
+    >>> limit.admits(GaussianCounts(sigma=0.1))
+    False
+    """
+
+    def __init__(self, budget: Budget, *, failure_share: float = 0.0) -> None:
+        validation.instance(Budget, budget=budget)
+        validation.fraction(failure_share=failure_share)
+        self.budget = budget
+        self.failure_limit = budget.delta * failure_share
+        self.rho_limit = rho_for_budget(Budget(budget.epsilon, budget.delta - self.failure_limit))
+        self._admitted: Counter[Event] = Counter()
+
+    @property
+    def admitted(self) -> Tally:
+        """What has been spent so far."""
+        return dict(self._admitted)
+
+    @property
+    def rho(self) -> float:
+        """Total zero-concentrated price admitted so far."""
+        return _rho(self._admitted)
+
+    def admits(self, event: Event, count: int = 1) -> bool:
+        """Whether ``count`` more of this event would fit."""
+        return self.fits({event: count})
+
+    def fits(self, tally: Tally) -> bool:
+        """Whether all the events of a tally would fit together."""
+        together = self._admitted + Counter(checked_tally(tally))
+        return _rho(together) <= self.rho_limit and failure(together) <= self.failure_limit
+
+    def spend(self, event: Event, count: int = 1) -> None:
+        """Admit events, or raise ``BudgetExceeded`` and change nothing."""
+        if not self.admits(event, count):
+            raise BudgetExceeded(
+                f"{count} more {event.kind!r} event(s) would not fit: rho {self.rho:.4g} of "
+                f"{self.rho_limit:.4g} and failure {failure(self._admitted):.3g} of "
+                f"{self.failure_limit:.3g} are spent. Use more noise, or stop here."
+            )
+        self._admitted[event] += count
+
+
+def _rho(tally: Tally) -> float:
+    return math.fsum(event.rho * count for event, count in tally.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What an odometer says, and what that means.
+
+    ``epsilon``
+        Holds with total probability of failure ``delta``, whenever and why ever one stops.
+    ``as_if_planned``
+        What the same events would cost had exactly they been planned beforehand. Smaller, and
+        *not* a guarantee for a run that stopped because of its answers.
+    """
+
+    epsilon: float
+    as_if_planned: float
+    delta: float
+
+    def __str__(self) -> str:
+        return (
+            f"epsilon {self.epsilon:.3f} at delta {self.delta:.3g} whenever you stop; "
+            f"{self.as_if_planned:.3f} had exactly this been planned (not a guarantee)."
+        )
+
+
+class Odometer:
+    """Adds up adaptively chosen events without a limit; its reading may be acted upon.
+
+    One filter for every level ``rho_0 2^k``, each with its own part of delta,
+    ``delta / ((k+1)(k+2))``: all of them hold together, so the one that covers the present total
+    does, whenever it is read [RRUV16; L21 for Renyi].
+
+    Examples
+    --------
+    >>> from tacit.accounting.events import GaussianCounts
+    >>> meter = Odometer(delta=1e-5)
+    >>> meter.add(GaussianCounts(sigma=20.0), 10)
+    >>> reading = meter.read()
+    >>> reading.as_if_planned < reading.epsilon
+    True
+    """
+
+    def __init__(self, *, delta: float, first_level: float = 1e-3) -> None:
+        self.delta = validation.probability(delta=delta)
+        self.first_level = validation.positive(first_level=first_level)
+        self._seen: Counter[Event] = Counter()
+
+    def add(self, event: Event, count: int = 1) -> None:
+        """Record that an event happened."""
+        for known, times in checked_tally({event: count}).items():
+            if known.delta:
+                raise BudgetExceeded(
+                    f"An odometer cannot carry {known.kind!r} events, which fail by themselves: "
+                    "use a PrivacyFilter with a failure_share."
+                )
+            self._seen[known] += times
+
+    def read(self) -> Reading:
+        """Return the present reading."""
+        rho = _rho(self._seen)
+        if rho == 0:
+            return Reading(0.0, 0.0, self.delta)
+        level = max(0, math.ceil(math.log2(rho / self.first_level)))
+        part = self.delta / ((level + 1) * (level + 2))
+        limit = max(rho, self.first_level * 2.0**level)
+        return Reading(
+            # The tail bound of [BS16, Proposition 1.3]: tighter conversions bound delta, not the
+            # probability that the loss exceeds epsilon, which is what has to hold for all levels.
+            epsilon=limit + 2 * math.sqrt(limit * math.log(1 / part)),
+            as_if_planned=epsilon_from_rho(rho, self.delta),
+            delta=self.delta,
+        )

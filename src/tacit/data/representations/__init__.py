@@ -1,0 +1,1 @@
+"""Representations of points, fitted on the public pool alone."""

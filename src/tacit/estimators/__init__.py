@@ -1,0 +1,1 @@
+"""Where everything meets: inputs, settings, the pipeline, the classifier and the oracle."""

@@ -1,0 +1,622 @@
+"""PATEClassifier: the scikit-learn face of the pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from tacit import __version__, validation
+from tacit.accounting.budget import Budget
+from tacit.data.pool import n_rows
+from tacit.errors import InvalidArgument, LedgerError
+from tacit.estimators.asking import Asking
+from tacit.estimators.combinations import check_combination, is_auto, resolve_method
+from tacit.estimators.correction_settings import resolve_corrections
+from tacit.estimators.corrections import correct, corrections_released
+from tacit.estimators.inputs import (
+    Inputs,
+    checked_points,
+    class_list,
+    generator,
+    read_inputs,
+    source_of,
+    workers,
+)
+from tacit.estimators.methods import Corrections, Votes
+from tacit.estimators.opening import open_pool, tell_memory
+from tacit.estimators.pipeline import (
+    Released,
+    ReleasedCorrections,
+    ReleasedVotes,
+    Terms,
+    release_all,
+    votes_released,
+)
+from tacit.estimators.run_place import RunPlace
+from tacit.estimators.statements import (
+    corrections_statement,
+    votes_statement,
+    warn_of_large,
+    warn_of_little,
+)
+from tacit.estimators.vote_settings import Resolved, resolve
+from tacit.labeling.means import PlannedMeans
+from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger.protocol import DetachedLedger
+from tacit.noise import NoiseSource, SecureNoise
+from tacit.report import PublicCheck, RunReport
+from tacit.report.public_check import check_predictions
+from tacit.report.run import corrections_report, run_report
+from tacit.students.active.curve import LearningCurve, learning_curve
+from tacit.students.fitting import FittedStudent, check_student, fit_student
+from tacit.teachers.corrections.rounds import Corrected
+from tacit.teachers.learner import check_learner
+from tacit.teachers.represented import represented
+
+
+def _student_has(name: str) -> Any:
+    def has(self: PATEClassifier) -> bool:
+        if hasattr(self, "student_"):
+            return hasattr(self.student_, name)
+        return is_auto(self.student) or hasattr(self.student, name)
+
+    return available_if(has)
+
+
+class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Private classifier from any learner: teachers vote on public points, a student learns.
+
+    PATE with passive or active student queries ([LZCW21] Algorithms 3 and 5, [BTT18] Algorithm 3).
+    The learner you trust is trained, unchanged, on disjoint shards of the private records; only its
+    copies' votes on public points are released, with noise; a student trained on those is the
+    public model, and may choose which points to ask about.
+
+    Parameters
+    ----------
+    learner : object with ``fit`` and ``predict``, optional
+        Trained on every shard; anything fitted inside it is fitted per shard. None: built-in
+        logistic teachers, fitted all at once.
+    epsilon, delta : float
+        The budget of one ``fit``. Keep delta below one over the number of records.
+    classes : array of labels
+        The possible labels, which must be public. Labels are compared by canonical form: 1, 1.0,
+        "1" and True are one label.
+    schema : Schema, optional
+        What every column holds. By default it is inferred from ``X_public``.
+    method : "auto", Votes or Corrections
+        ``Votes(...)``: teachers vote on public points, and any student learns from that.
+        ``Corrections(...)``: teachers correct a linear student in rounds. Each carries its own
+        settings. "auto": ``Corrections()`` for the built-in teachers, ``Votes()`` for a learner.
+    student : "auto" or estimator
+        Trained on released votes. "auto": one that knows the variance of noisy shares
+        (``NoiseAwareStudent``) in coordinates learnt from the pool; with ``Corrections`` the linear
+        student that is corrected. Students that take unlabelled points (scikit-learn's
+        ``semi_supervised``) get the rest of the pool too.
+    representation : "auto", None or transformer
+        Fitted on the pool alone. A transformer is applied to every point, for teachers and
+        student. "auto": principal coordinates for teachers that are linear models on numbers,
+        nothing for others. With ``Corrections`` the student is linear in it, so that a richer one
+        makes a richer student, and "auto" and None give principal coordinates.
+    protect : {"records", "labels"}
+        ``records`` needs ``X_public`` in ``fit``. ``labels`` treats features as public and protects
+        labels alone; without ``X_public`` part of the records give up their labels as the pool.
+    neighbouring : {"replace", "add-remove"}
+        See ``Neighbouring``. ``add-remove`` needs ``groups`` (identifiers) and ``n_teachers``.
+    n_teachers : int or "auto"
+        "auto": by a closed rule on public sizes (``tacit.planning.rules``). ``tacit plan`` looks at
+        evidence too.
+    ledger : path, URL or Ledger, optional
+        Where spends add up over fits. By default every fit has a ledger of its own, and adding up
+        is yours to do.
+    n_jobs : int, optional
+        As in joblib.
+    random_state : int, optional
+        Drives sharding and training, never privacy noise.
+    verbose : bool, optional
+        Progress bar; by default when there is a terminal.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    schema_ : Schema
+        How every cell was read.
+    privacy_ : PrivacyStatement
+    student_ : the fitted public model
+    resolved_params_ : dict
+        What every "auto" chose.
+    representation_ : fitted transformer or None
+    released_ : ReleasedVotes or ReleasedCorrections
+        What was released: ``positions`` in the pool, ``labels`` (class indices) or ``shares`` with
+        their ``variance``, ``classes`` and the guarantee (``privacy``). Set before the student is
+        fitted and kept when that fails: any number of students may learn from it, free of charge.
+
+    Notes
+    -----
+    Privacy: one ``fit`` is (epsilon, delta) private for the relation in ``privacy_``. Pickles and
+    copies of the fitted object hold public results only and may be handed out; the object itself
+    keeps the votes while planned questions are left (``keep_asking``). Every further ``fit`` on the
+    same records spends again, cross-validation and grid search included.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(4000, 4)); y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> pool = rng.normal(size=(100, 4))
+    >>> clf = PATEClassifier(LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1])
+    >>> clf = clf.fit(X, y, X_public=pool)
+    >>> bool(clf.score(X, y) > 0.8)
+    True
+    >>> clf.privacy_.epsilon <= 1.0
+    True
+    """
+
+    def __init__(
+        self,
+        learner: Any = None,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-5,
+        classes: Any = None,
+        schema: Any = None,
+        method: Any = "auto",
+        student: Any = "auto",
+        representation: Any = "auto",
+        protect: str = "records",
+        neighbouring: str = "replace",
+        n_teachers: int | str = "auto",
+        ledger: Any = None,
+        n_jobs: int | None = None,
+        random_state: int | None = None,
+        verbose: bool | None = None,
+    ) -> None:
+        self.learner = learner
+        self.epsilon = epsilon
+        self.delta = delta
+        self.classes = classes
+        self.schema = schema
+        self.method = method
+        self.student = student
+        self.representation = representation
+        self.protect = protect
+        self.neighbouring = neighbouring
+        self.n_teachers = n_teachers
+        self.ledger = ledger
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a method as ``method__n_questions`` and the like."""
+        nested = [name for name in params if name.startswith("method__")]
+        if nested and isinstance(params.get("method", self.method), str):
+            raise InvalidArgument(
+                f"`{nested[0]}` needs a method to be set on: give method=Votes() or "
+                "method=Corrections() in the place of 'auto'."
+            )
+        result: Self = super().set_params(**params)
+        return result
+
+    # ---- fit ------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any = None, X_public: Any = None, groups: Any = None) -> Self:
+        """Train teachers, release their votes, train the student.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, data frame, list of texts, ShardFolder or VotesElsewhere
+            Private records. Those of ``tacit.data.shards.open_shards`` stay in their files: workers
+            read them, there is one teacher per shard, and ``neighbouring`` must be "add-remove".
+            Or what teachers voted elsewhere (``tacit.labeling.read_counts``): no ``learner`` is
+            needed then.
+        y : array of labels
+            Private. A label that is not in ``classes`` is ignored. Left out with shards, which
+            hold labels, and with votes.
+        X_public : the same kind as X, or PublicPool
+            Public points. Wrap them in ``PublicPool`` when there are as many as records.
+        groups : array, optional
+            Whom each record belongs to: one person's records are protected together.
+
+        Notes
+        -----
+        When it fails after questions were asked (a student that cannot be fitted, an interruption),
+        what was released is in ``released_``, and the model is otherwise as before: the teachers'
+        votes are gone, and what was planned beyond can not be asked any more.
+        """
+        budget = Budget(self.epsilon, self.delta)
+        if budget.delta == 0:
+            raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
+        rng = generator(self.random_state)
+        with _kept_unless_fitted(self):
+            self.__dict__.pop("_asking", None)
+            source = source_of(X)
+            method = resolve_method(self, source)
+            check_combination(
+                self,
+                method,
+                source,
+                has_pool=X_public is not None,
+                has_groups=groups is not None,
+            )
+            inputs = read_inputs(self, X, y, X_public, groups, rng)
+            noise = self._noise()
+            if isinstance(method, Votes):
+                self._ask_teachers(method, inputs, budget, noise, rng)
+            else:
+                self._correct(method, inputs, budget, noise, rng)
+        return self
+
+    def _class_list(self, y: Any) -> NDArray[Any]:
+        """Return the sorted list of classes. Tests of scikit-learn's contract override this."""
+        return class_list(self.classes)
+
+    def _ask_teachers(
+        self,
+        votes: Votes,
+        inputs: Inputs,
+        budget: Budget,
+        noise: NoiseSource,
+        rng: np.random.Generator,
+    ) -> None:
+        """Let teachers vote, and train a student on what is released of it."""
+        how, sharding = resolve(
+            self,
+            votes,
+            inputs.pool,
+            inputs.n_records,
+            inputs.people,
+            budget,
+            len(self.classes_),
+            noise,
+            own_features=inputs.voters is None and inputs.rows is not None,
+            voters=inputs.voters,
+        )
+        warn_of_large(self.delta, how)
+        self.representation_, self._represented = how.representation, self._chose_one()
+        seen = how.points.points if self._represented else inputs.pool.points
+        if inputs.votes is None:
+            check_learner(how.learner, how.points.points, self.classes_)
+        check_student(self.student, seen, len(self.classes_))
+        if self.verbose:
+            tell_memory(how, self.classes_, self.n_jobs)
+        place = self._place(noise)
+        opened = open_pool(
+            inputs,
+            how,
+            self.schema_,
+            self.classes_,
+            place.settled(sharding),
+            Terms(
+                how.mechanism,
+                budget,
+                # Batches whose noise is chosen on the way are plans of their own, and add up
+                # best so.
+                self._ledger(budget, "basic" if how.noise_rule is None else "zcdp"),
+                key=place.key,
+                noise=noise,
+                rule=how.noise_rule,
+            ),
+            rng,
+            n_jobs=workers(self.n_jobs),
+            progress=self.verbose,
+            kept=place.kept,
+        )
+        self._run = _Run(how, seen, inputs.rows, rng, noise.secure)
+        if how.strategy is None:
+            self._conclude(release_all(opened))
+        else:
+            self._asking = Asking(
+                opened,
+                how,
+                inputs.pool,
+                len(self.classes_),
+                represented=self._represented,
+                rng=rng,
+                progress=self.verbose,
+            )
+            self._conclude(self._ask_on(self._asking))
+
+    def _correct(
+        self,
+        corrections: Corrections,
+        inputs: Inputs,
+        budget: Budget,
+        noise: NoiseSource,
+        rng: np.random.Generator,
+    ) -> None:
+        """Let teachers correct a student, in rounds."""
+        for name in ("_run", "_released"):
+            self.__dict__.pop(name, None)
+        how, sharding = resolve_corrections(
+            self,
+            corrections,
+            inputs.pool,
+            n_rows(inputs.X),
+            inputs.people,
+            budget,
+            len(self.classes_),
+            noise,
+            own_features=inputs.rows is not None,
+        )
+        warn_of_large(self.delta, how)
+        self.representation_, self._represented = how.representation, self._chose_one()
+        place = self._place(noise)
+        means = PlannedMeans(
+            how.mechanism, self._ledger(budget), delta=budget.delta, noise=noise, key=place.key
+        )
+
+        def tell(so_far: Corrected) -> None:
+            self.resolved_params_ = how.chosen
+            self.privacy_ = corrections_statement(how, so_far, means, secure=noise.secure)
+            self._report = corrections_report(self.privacy_, how.chosen, __version__)
+            self.released_: ReleasedVotes | ReleasedCorrections = corrections_released(
+                so_far, how.mechanism, self.privacy_, self.classes_
+            )
+
+        corrected = correct(
+            inputs,
+            how,
+            self.classes_,
+            place.settled(sharding),
+            means,
+            rng,
+            after_round=tell,
+            n_jobs=workers(self.n_jobs),
+            progress=self.verbose,
+        )
+        model = how.student(corrected, len(self.classes_), represented=self._represented)
+        self.student_: FittedStudent = FittedStudent(model, len(self.classes_))
+
+    def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
+        """Ask what is left of the planned questions, and train the student on all answers.
+
+        A strategy may stop before all planned questions are asked. The guarantee was fixed for all
+        of them, so asking the rest does not raise it. With a ``noise_rule`` every batch is written
+        to the ledger as it is asked, and one that other fits share may have no room by then.
+
+        Parameters
+        ----------
+        n : int, optional
+            At most so many; by default all that are left.
+        query : name or Strategy, optional
+            Who chooses them; by default the strategy of the fit, or "diverse-margin" when that one
+            had no more questions.
+
+        Raises
+        ------
+        InvalidArgument
+            When nothing is left, or the votes are gone: a model that was saved, copied or sent
+            elsewhere left them behind.
+        """
+        check_is_fitted(self)
+        if n is not None:
+            validation.positive_integer(n=n)
+        if isinstance(self.released_, ReleasedCorrections):
+            raise InvalidArgument(
+                "`keep_asking` is about questions, and this model was fitted with Corrections, "
+                "which asks none."
+            )
+        asking = self.__dict__.get("_asking")
+        if asking is None:
+            raise InvalidArgument(
+                "`keep_asking` has nothing left to ask: all planned questions were asked, or this "
+                "model was copied or loaded, and the teachers' votes stayed behind."
+            )
+        # All of it is about the same run: what was released until it failed is not forgotten.
+        with _kept_unless_fitted(self, "_released", "privacy_", "_report"):
+            self._conclude(self._ask_on(asking, self._released, query=query, n=n))
+        return self
+
+    def _ask_on(self, asking: Asking, before: Released | None = None, **how: Any) -> Released:
+        """Ask; when that fails on the way, what was released until then is kept and told."""
+        try:
+            return asking.release(before, **how)
+        except BaseException:
+            if asking.latest is not None and asking.latest.answers:
+                self._keep(asking.latest)
+            raise
+
+    def _keep(self, released: Released) -> ReleasedVotes:
+        run = self._run
+        self._released = released
+        self._tell(run.how, released, secure=run.secure)
+        votes = votes_released(released, run.rows, self.classes_, self.privacy_)
+        self.released_ = votes
+        return votes
+
+    def _conclude(self, released: Released) -> None:
+        """Tell what was released, and train the student on it. Nothing private is used."""
+        votes = self._keep(released)
+        asking = self.__dict__.get("_asking")
+        if asking is not None and asking.left(released) == 0:
+            del self._asking  # votes are kept no longer than there is a use for them
+        self.student_ = self._student_of(released)
+        warn_of_little(votes)
+
+    def _student_of(self, released: Released) -> FittedStudent:
+        run = self._run
+        return fit_student(
+            self.student,
+            run.seen,
+            released,
+            len(self.classes_),
+            run.how.refusals,
+            run.rng,
+            represented=self._represented,
+        )
+
+    def learning_curve(self, X: Any = None, y: Any = None) -> LearningCurve:
+        """Return how the student grew from batch to batch.
+
+        Accuracy is not known privately. The curve shows how many of the labels that came next the
+        student of that moment had foreseen, and test accuracy only for labelled *public* points.
+
+        Parameters
+        ----------
+        X, y : points and labels, optional
+            Public, labelled, used for nothing else.
+        """
+        check_is_fitted(self)
+        if isinstance(self.released_, ReleasedCorrections):
+            raise InvalidArgument(
+                "`learning_curve` is about questions, and this model was fitted with "
+                "Corrections, which asks none."
+            )
+        if "_run" not in self.__dict__:
+            raise InvalidArgument(
+                "`learning_curve` needs the pool, which a model that was copied or loaded left "
+                "behind: call it on the model that was fitted."
+            )
+        run, test = self._run, None
+        if X is not None or y is not None:
+            _one_label_each(X, y)
+            place = {label: number for number, label in enumerate(self.classes_.tolist())}
+            labels = np.asarray(y).tolist()
+            test = self._points(X), np.array([place.get(label, -1) for label in labels])
+        return learning_curve(self._released, self._student_of, run.seen, test=test)
+
+    def _noise(self) -> NoiseSource:
+        """The secure source. Tests override this, and everything they make says so."""
+        return SecureNoise()
+
+    def _place(self, noise: NoiseSource) -> RunPlace:
+        """Where this run stands: in memory, under a new name. A project overrides this."""
+        return RunPlace(key=f"fit-{noise.bits(64):016x}")
+
+    def _ledger(self, budget: Budget, composition: str = "basic") -> Ledger:
+        """The ledger to spend from: an account of this fit alone unless one was given."""
+        if self.ledger is None:
+            return MemoryLedger(budget, composition=composition)
+        if isinstance(self.ledger, DetachedLedger):
+            raise LedgerError(
+                "This estimator was pickled, and its ledger stayed behind. Give it one before "
+                "fitting again: set_params(ledger=...)."
+            )
+        return open_ledger(self.ledger)
+
+    def _represent(self, points: Any) -> Any:
+        found = self.representation_
+        return points if found is None else represented(found, points)
+
+    def _chose_one(self) -> bool:
+        """A representation the caller chose serves both; the automatic one is for teachers."""
+        return self.representation is not None and not isinstance(self.representation, str)
+
+    def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
+        self.resolved_params_ = how.chosen
+        self.privacy_ = votes_statement(how, released, secure=secure)
+        self._report = run_report(self.privacy_, released, self.classes_, how.chosen, __version__)
+
+    # ---- public results -------------------------------------------------------------------------
+
+    def report(self, X: Any = None, y: Any = None, *, curve: bool = False) -> RunReport:
+        """Return what was asked, released, refused, spent and assumed.
+
+        Parameters
+        ----------
+        X, y : points and labels, optional
+            Public and labelled: adds predictions against labels. The same from private records
+            would be a private number, and must not be shown.
+        curve : bool
+            Add the learning curve, for which a student is fitted after every batch.
+        """
+        check_is_fitted(self)
+        found = self._report
+        if X is not None:
+            found = replace(found, check=self._check(X, y))
+        if curve:
+            found = replace(found, curve=self.learning_curve(X, y))
+        return found
+
+    def _check(self, X: Any, y: Any) -> PublicCheck:
+        _one_label_each(X, y)
+        predicted, actual = self.predict(X).tolist(), np.asarray(y).tolist()
+        return check_predictions(self.classes_.tolist(), predicted, actual)
+
+    def _points(self, X: Any) -> Any:
+        check_is_fitted(self)
+        points = checked_points(self, X, reset=False)
+        return self._represent(points) if self._represented else points
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the student's label for every point."""
+        points = self._points(X)
+        found: NDArray[Any] = self.classes_[self.student_.predict(points)]
+        return found
+
+    @_student_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return the student's probability of every class."""
+        points = self._points(X)
+        found: NDArray[np.float64] = self.student_.predict_proba(points)
+        return found
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "student_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: scikit-learn's diagram, then the statement."""
+        shown = super()._html_repr()
+        statement = self.privacy_._repr_html_() if hasattr(self, "privacy_") else ""
+        return f"<div>{shown}{statement}</div>"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Public results only: the ledger stays behind once there are any.
+
+        Before a fit the ledger goes along, so that fits in other processes spend from it too; one
+        that cannot be shared refuses.
+        """
+        state: dict[str, Any] = dict(super().__getstate__())
+        # Votes are private, and the pool is not the model's to hand on.
+        for name in ("_asking", "_run", "_released"):
+            state.pop(name, None)
+        if "student_" in state and state["ledger"] is not None:
+            state["ledger"] = DetachedLedger()
+        return state
+
+
+@dataclass(frozen=True, repr=False)
+class _Run:
+    """What a fit needs again when more is asked or its growth is shown. Public."""
+
+    how: Resolved
+    seen: Any
+    rows: NDArray[Any] | None
+    rng: np.random.Generator
+    secure: bool
+
+
+@contextmanager
+def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
+    """Put a model back as it was when its fit fails; what was released and paid for is kept.
+
+    ``also`` names further attributes that stay as the failed call left them.
+    """
+    before = dict(vars(model))
+    try:
+        yield
+    except BaseException:
+        kept = {name: vars(model)[name] for name in ("released_", *also) if name in vars(model)}
+        model.__dict__.clear()
+        model.__dict__.update({**before, **kept})
+        raise
+
+
+def _one_label_each(X: Any, y: Any) -> None:
+    if X is None or y is None or n_rows(y) != n_rows(X):
+        raise InvalidArgument("`y` must hold one label for each point of `X`.")

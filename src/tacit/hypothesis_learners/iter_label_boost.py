@@ -1,0 +1,257 @@
+"""LabelBoost in rounds, each on a random part of the records, for any epsilon."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from tacit import validation
+from tacit.errors import InvalidArgument
+from tacit.hypotheses.base import HypothesisClass
+from tacit.hypothesis_learners import sizes
+from tacit.hypothesis_learners.asking import CONSTANTS
+from tacit.hypothesis_learners.learner import BaseLearner, PartlyLabelledLearner
+from tacit.mechanisms.learning import (
+    LearningMechanism,
+    RelabelledLearning,
+    SubsampledLearning,
+)
+
+_GROWTH = 4  # each round takes so many times as many unlabelled records as the one before
+_PAPER_KEPT, _PAPER_LAST = 100, 300  # one in so many is kept, per round and in the end
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Sizes of one round. Public."""
+
+    labelled: int
+    taken: int
+    kept_labelled: int
+    kept_taken: int
+
+
+@dataclass(frozen=True)
+class IteratedRelabelling(RelabelledLearning):
+    """The first of several rounds; the others are inside it."""
+
+    name: ClassVar[str] = "IterLabelBoost"
+
+
+class IterLabelBoost(PartlyLabelledLearner):
+    """Relabel and learn as ``LabelBoost`` does, on random parts of the records.
+
+    The random parts make relabelling cheap: any epsilon can be reached. What the base learner
+    needs in records, it gets from unlabelled ones; labels are only needed to choose among the
+    dichotomies of what was kept, however large the domain is.
+
+    Parameters
+    ----------
+    hypotheses : HypothesisClass
+    base : BaseLearner
+    epsilon : float
+        Of the whole release. The part kept in each round is the largest that stays within it.
+    rounds : int, default 1
+        With more, labels go further and unlabelled records less far.
+    selection_epsilon : float, default 1
+    base_records : int, optional
+        On how many of the relabelled records to run the base; all when not given.
+    with_replacement : bool, default False
+        Draw the base's records once more, with replacement, as the paper does for its proof of
+        accuracy. It costs epsilon.
+    constants : {"practical", "paper"}
+        ``paper``: the schedule of [BNS15] Algorithm 4 for ``alpha``, ``beta`` and a base that needs
+        ``base_records``; refuses, with the numbers needed, when there are fewer. The guarantee is
+        that of the schedule, and ``epsilon`` only bounds it.
+    alpha, beta : float, optional
+        For ``paper``.
+    ledger, key
+        As for ``SemiPrivateLearner``.
+
+    Attributes
+    ----------
+    hypothesis_, mechanism_, guarantee_, privacy_, classes_
+        See ``HypothesisLearner``; as there, no relabelling hypothesis is kept.
+
+    Notes
+    -----
+    Privacy: neighbours ``replace``; which records have labels is public. Proof:
+    ``docs/proofs/semi_supervised.md``, step 3. Pure if the base is.
+
+    References
+    ----------
+    [BNS15] Algorithms 4 and 5, Theorem 4.2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.hypothesis_learners import ExponentialLearner
+    >>> from tacit.hypotheses import IntegerThresholds, Thresholds
+    >>> x = np.random.default_rng(0).integers(2**40, size=20_000)
+    >>> y = (x >= 2**39).astype(int)
+    >>> y[300:] = -1
+    >>> base = ExponentialLearner(IntegerThresholds(2**40), epsilon=0.5)
+    >>> boost = IterLabelBoost(Thresholds(), base, epsilon=1.0).fit(x, y)
+    >>> boost.guarantee_.epsilon <= 1.0, boost.mechanism_.kept_labelled
+    (True, 48)
+    >>> boost.predict([0, 2**40 - 1])
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        hypotheses: Any = None,
+        base: Any = None,
+        *,
+        epsilon: float = 1.0,
+        rounds: int = 1,
+        selection_epsilon: float = 1.0,
+        base_records: int | None = None,
+        with_replacement: bool = False,
+        constants: str = "practical",
+        alpha: float | None = None,
+        beta: float | None = None,
+        ledger: Any = None,
+        key: str | None = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.base = base
+        self.epsilon = epsilon
+        self.rounds = rounds
+        self.selection_epsilon = selection_epsilon
+        self.base_records = base_records
+        self.with_replacement = with_replacement
+        self.constants = constants
+        self.alpha = alpha
+        self.beta = beta
+        self.ledger = ledger
+        self.key = key
+
+    def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
+        """Return the mechanism for so many labelled and unlabelled records."""
+        validation.instance(HypothesisClass, hypotheses=self.hypotheses)
+        validation.instance(BaseLearner, base=self.base)
+        epsilon = validation.positive(epsilon=self.epsilon)
+        if validation.one_of(CONSTANTS, constants=self.constants) == "paper":
+            found = self._paper(labelled, unlabelled)
+        else:
+            found = self._practical(labelled, unlabelled, epsilon)
+        if found.guarantee.epsilon > epsilon:
+            raise InvalidArgument(
+                f"`epsilon` must be at least {found.guarantee.epsilon:.4g} for {labelled} labelled "
+                f"records and this base, got {epsilon:g}. With more records, a smaller part of "
+                "them hides each one better."
+            )
+        return found
+
+    def _practical(self, labelled: int, unlabelled: int, epsilon: float) -> LearningMechanism:
+        """Return the largest parts that stay within epsilon, by bisection; smaller are cheaper."""
+        rounds = validation.positive_integer(rounds=self.rounds)
+        low, high = 0.0, 1.0
+        best, whole = (
+            self._build(schedule(labelled, unlabelled, rounds, part), labelled, unlabelled)
+            for part in (low, high)
+        )
+        if whole.guarantee.epsilon <= epsilon:
+            return whole
+        while high - low > 1 / (4 * (labelled + unlabelled)):
+            middle = (low + high) / 2
+            found = self._build(
+                schedule(labelled, unlabelled, rounds, middle), labelled, unlabelled
+            )
+            if found.guarantee.epsilon <= epsilon:
+                low, best = middle, found
+            else:
+                high = middle
+        return best
+
+    def _paper(self, labelled: int, unlabelled: int) -> LearningMechanism:
+        n = validation.positive_integer(
+            "Give the records that the base needs.", base_records=self.base_records
+        )
+        alpha = validation.probability("Give the error to reach.", alpha=self.alpha)
+        beta = validation.probability("Give the chance of more.", beta=self.beta)
+        if self.selection_epsilon != 1:
+            raise InvalidArgument(
+                "`selection_epsilon` must be 1 with the constants of the paper, "
+                f"got {self.selection_epsilon!r}."
+            )
+        d = max(1, self.hypotheses.vc_dimension)
+        needed = math.ceil(576_000 / alpha * d * math.log(768 / (alpha * beta)))
+        sizes.refuse_small("labelled records", labelled, needed)
+        sizes.refuse_small("records without labels", unlabelled, 90_000 * n)
+        rounds = paper_schedule(labelled, n, d, alpha, beta)
+        return self._build(rounds, labelled, unlabelled, paper=True)
+
+    def _build(
+        self, rounds: list[Round], labelled: int, unlabelled: int, *, paper: bool = False
+    ) -> LearningMechanism:
+        """Return the rounds, the last one inside the one before it."""
+        final = rounds[-1].kept_labelled + rounds[-1].kept_taken if rounds else labelled
+        wanted = final if self.base_records is None else self.base_records
+        n = max(1, final // _PAPER_LAST) if paper else min(final, wanted)
+        left = unlabelled - sum(r.taken for r in rounds)
+        found: LearningMechanism = SubsampledLearning(
+            self.base.mechanism(n, 0), final, left, paper or self.with_replacement
+        )
+        for r in reversed(rounds):
+            found = IteratedRelabelling(
+                found,
+                self.hypotheses,
+                self.selection_epsilon,
+                r.labelled,
+                r.taken,
+                r.kept_labelled,
+                r.kept_taken,
+            )
+        return found
+
+
+def schedule(labelled: int, unlabelled: int, rounds: int, part: float) -> list[Round]:
+    """Return the sizes of rounds that keep a part of what they see, and take more every time.
+
+    Examples
+    --------
+    >>> schedule(100, 1000, 1, 0.1)
+    [Round(labelled=100, taken=1000, kept_labelled=10, kept_taken=100)]
+    """
+    weights = [_GROWTH**i for i in range(rounds)]
+    found: list[Round] = []
+    left = unlabelled
+    for i in range(rounds):
+        taken = left if i == rounds - 1 else unlabelled * weights[i] // sum(weights)
+        kept = max(1, math.floor(part * labelled))
+        kept_taken = max(min(1, taken), math.floor(part * taken))
+        found.append(Round(labelled, taken, kept, kept_taken))
+        labelled, left = kept + kept_taken, left - taken
+    return found
+
+
+def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> list[Round]:
+    """Return the rounds of [BNS15] Algorithm 4, step 2, until 300 n records are labelled.
+
+    Examples
+    --------
+    >>> paper_schedule(2 * 10**8, 10**6, 1, 0.1, 0.1)
+    [Round(labelled=200000000, taken=30000000000, kept_labelled=2000000, kept_taken=300000000)]
+    >>> paper_schedule(2 * 10**8, 10**4, 1, 0.1, 0.1)  # there are enough labels already
+    []
+    """
+    found: list[Round] = []
+    while labelled < 300 * n:
+        i = len(found) + 1
+        alpha_i, beta_i = alpha / (24 * 2**i), beta / (4 * 2**i)
+        most = 30_000 * n
+        exponent = alpha_i * labelled / (200 * d)
+        if exponent < math.log(most + 100 * labelled) + math.log(math.e / (beta_i * d)):
+            most = math.floor(beta_i / math.e * d * math.exp(exponent) - 100 * labelled)
+        if most < _PAPER_KEPT:
+            raise InvalidArgument(
+                f"`labelled records` must be more for round {i} of the paper's schedule, "
+                f"got {labelled}."
+            )
+        kept = max(1, labelled // _PAPER_KEPT)
+        found.append(Round(labelled, most, kept, most // _PAPER_KEPT))
+        labelled = kept + most // _PAPER_KEPT
+    return found

@@ -1,0 +1,44 @@
+"""The privacy account of a data set: reserved guarantees, recorded answers, and what is left."""
+
+from typing import TYPE_CHECKING, Any
+
+from tacit.ledger.analysts import Account, Analyst, Shown
+from tacit.ledger.answers import Tally
+from tacit.ledger.composition import Amount, Composition
+from tacit.ledger.memory import MemoryLedger
+from tacit.ledger.open import open_ledger
+from tacit.ledger.protocol import Head, Ledger, PlanId, Release
+
+if TYPE_CHECKING:
+    from tacit.ledger.postgres import PostgresLedger
+    from tacit.ledger.sqlite import SqliteLedger
+
+__all__ = [
+    "Account",
+    "Amount",
+    "Analyst",
+    "Composition",
+    "Head",
+    "Ledger",
+    "MemoryLedger",
+    "PlanId",
+    "PostgresLedger",
+    "Release",
+    "Shown",
+    "SqliteLedger",
+    "Tally",
+    "open_ledger",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # On first use: SQLAlchemy takes a while to import, and psycopg is an extra.
+    if name == "SqliteLedger":
+        from tacit.ledger.sqlite import SqliteLedger
+
+        return SqliteLedger
+    if name == "PostgresLedger":
+        from tacit.ledger.open import postgres
+
+        return postgres().PostgresLedger
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,1 @@
+"""Exact sampling from finite laws, for the exponential mechanism and its relatives."""

@@ -1,0 +1,301 @@
+"""Teachers of any learner that takes sample weights, as corrections of the current student.
+
+A teacher is the learner fitted on its shard and on public points that belong to every class alike.
+Each record counts by how far the student is from its label: where the student is right there is
+nothing to say. To first order the fit then moves along the gradient of the shard's loss at the
+student, whatever the learner makes of it, and the student stands still only where that is zero:
+boosting, in which every round is released with noise.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.pipeline import Pipeline
+
+from tacit.data.pool import n_rows
+from tacit.errors import InvalidArgument
+from tacit.teachers.corrections.coordinates import FloatArray, as_contrasts
+from tacit.teachers.corrections.metric import PRIOR_WEIGHT, Metric, probabilities
+from tacit.teachers.corrections.records import ShardRows
+from tacit.teachers.global_random import kept, restart
+from tacit.teachers.labels import DEFAULT, UNKNOWN
+from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
+from tacit.teachers.rows import IndexArray, RowForm, own_copy, row_access, take
+from tacit.teachers.teacher import FAILURES
+from tacit.teachers.train import over_shards
+from tacit.teachers.workers.batches import Batch, RowBatch
+from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.versions import versions_behind
+
+_POOL_ROWS = 1200
+"""About how many weighted rows the pool adds to every shard: more cost time and tell little."""
+
+_IMAGINED = 60
+_SURE = 1e-3
+"""Probabilities nearer to 0 or 1 than this are cut: a tree that is sure would be infinitely so."""
+
+
+class LearnerCorrections:
+    """Contributions of one copy of a learner per shard. Private.
+
+    Parameters
+    ----------
+    learner : object with ``fit(X, y, sample_weight=...)`` and scores
+        Scores are ``decision_function`` or ``predict_proba``.
+    X : table
+        Records as teachers see them. Private.
+    labels : array of int
+        Position of every record's class; -1 where there is none. Private.
+    shards : sequence of index arrays
+    points : table
+        The pool, in the same form as ``X``. Public.
+    rows : function of a shard
+        Its records in the student's coordinates, as ``shard_rows`` has them. Private.
+    n_classes, shard_size, seed : int
+        Public.
+    n_jobs : int, optional
+
+    Privacy
+    -------
+    Teacher k depends on shard k, the student and public settings. One that fails, or whose scores
+    are of no use, contributes the zero vector; nothing tells.
+    """
+
+    curved = False
+
+    def __init__(
+        self,
+        learner: Any,
+        X: Any,
+        labels: NDArray[np.int64],
+        shards: Sequence[IndexArray],
+        points: Any,
+        rows: ShardRows,
+        *,
+        n_classes: int,
+        shard_size: int,
+        seed: int,
+        rng: np.random.Generator,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
+        self._X, self._labels, self._shards = X, labels, shards
+        self._points, self._n_jobs = row_access(points), n_jobs
+        self._form = RowForm(points, public=True)
+        with Quiet():
+            self._rows = [rows(shard) for shard in shards]
+        wanted = max(100, _POOL_ROWS // n_classes)
+        some = np.sort(rng.permutation(n_rows(points))[:wanted])
+        self._fitting = _Fitting(recipe(learner), take(self._points, some), n_classes, seed)
+        self._reference = self._unmoved()
+
+    def _unmoved(self) -> FloatArray:
+        """Return the contrasts of the learner that has seen no record, near zero. Public."""
+        try:
+            with Quiet(), kept():
+                model = self._fitting(self.n_teachers, None)
+                return as_contrasts(class_scores(model, self._points, self._n_classes))
+        except InvalidArgument:
+            raise
+        except Exception as error:  # all of it is public
+            raise InvalidArgument(
+                "`learner` must be able to fit public points, each once for every class, with "
+                f"`sample_weight`; {learner_name(self._fitting.recipe.learner)} failed: "
+                f"{type(error).__name__}: {error} Leave `rounds` out, or choose another learner."
+            ) from error
+
+    def contributions(self, metric: Metric) -> Iterator[FloatArray]:
+        """Yield blocks of one whitened correction per teacher, one row each. Private."""
+        said = np.zeros((len(self._labels), self._n_classes))
+        for shard, rows in zip(self._shards, self._rows, strict=True):
+            with np.errstate(all="ignore"):
+                proba = probabilities(rows @ metric.weights, self._n_classes)
+            said[shard] = residual_weights(self._labels[shard], proba)
+        yield from over_shards(
+            self._task(metric), self._X, said, self._shards, self._form, n_jobs=self._n_jobs
+        )
+
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
+        """Return the contributions of teachers of public points labelled by the student. Public."""
+        points, labels = metric.imagined_labels(rng, _IMAGINED, self.shard_size)
+        shards = [
+            (k, take(self._points, chosen), residual_weights(given, metric.probabilities[chosen]))
+            for k, (chosen, given) in enumerate(zip(points, labels, strict=True))
+        ]
+        with Quiet(), kept():
+            return self._task(metric)(RowBatch(shards))
+
+    def _task(self, metric: Metric) -> _Correct:
+        return _Correct(self._fitting, self._points, self._reference, metric)
+
+    def __repr__(self) -> str:
+        return (
+            f"LearnerCorrections(n_teachers={self.n_teachers}, "
+            f"learner={learner_name(self._fitting.recipe.learner)})"
+        )
+
+
+def residual_weights(labels: NDArray[np.int64], proba: FloatArray) -> FloatArray:
+    """Return what each record weighs as a member of each class, given the student's probabilities.
+
+    A record of class y with weights w moves a model that gives all C classes alike by
+    sum_c w_c (e_c - 1/C). The weights, none negative and one of them zero, are those for which
+    that is e_y - proba: the slope of the record's loss at the student. -1 stands for no class.
+
+    Examples
+    --------
+    >>> residual_weights(np.array([1, 1, -1]), np.array([[0.25, 0.75], [0.9, 0.1], [0.5, 0.5]]))
+    array([[0. , 0.5],
+           [0. , 1.8],
+           [0. , 0. ]])
+    >>> w = residual_weights(np.array([0]), np.array([[0.2, 0.5, 0.3]]))
+    >>> (w - w.sum() / 3).round(6).tolist()
+    [[0.8, -0.5, -0.3]]
+    """
+    known = np.flatnonzero(labels != UNKNOWN)
+    own = labels[known]
+    # A student that overflowed is sure of nothing.
+    there = np.nan_to_num(proba[known], nan=1 / proba.shape[1])
+    others = there.copy()
+    others[np.arange(len(known)), own] = 0.0
+    found = np.zeros_like(proba)
+    found[known] = others.max(axis=1, keepdims=True) - others
+    found[known, own] += 1 - there[np.arange(len(known)), own]
+    return found
+
+
+class _Fitting:
+    """Fits copies of a learner on public points that belong to every class alike, and a shard."""
+
+    def __init__(self, ready: Recipe, points: Any, n_classes: int, seed: int) -> None:
+        n_points = n_rows(points)
+        self.recipe, self._seed = ready, seed
+        self._points = take(row_access(points), np.tile(np.arange(n_points), n_classes))
+        self._labels = np.repeat(np.arange(n_classes), n_points)
+        self._weights = np.full(len(self._labels), PRIOR_WEIGHT / len(self._labels))
+
+    def __call__(self, number: int, shard: tuple[Any, IndexArray, FloatArray] | None) -> Any:
+        """Return a fitted copy, with the rows, labels and weights of a shard or without."""
+        # Copies in any case: a learner that works in place would change it for all others.
+        if shard is None:
+            rows, labels, weights = map(own_copy, (self._points, self._labels, self._weights))
+        else:
+            rows = _stack(self._points, shard[0])
+            labels = np.concatenate([self._labels, shard[1]])
+            weights = np.concatenate([self._weights, shard[2]])
+        seed = shard_seed(self._seed, number)
+        model = self.recipe.fresh(seed)
+        restart(seed)
+        model.fit(rows, labels, **{weight_name(model): weights})
+        return model
+
+
+class _Correct:
+    """Fits the teachers of a few shards and returns their corrections, one row each. Private."""
+
+    def __init__(
+        self, fitting: _Fitting, points: Any, reference: FloatArray, metric: Metric
+    ) -> None:
+        self._fitting, self._points = fitting, points
+        self.versions = versions_behind(fitting.recipe.learner)
+        self._reference, self._metric = reference, metric
+
+    def __call__(self, shards: Batch) -> FloatArray:
+        return np.array([self._one(number, X, weights) for number, X, weights in shards])
+
+    def lost(self, numbers: Sequence[int]) -> FloatArray:
+        """Return zero corrections for shards that no worker could finish: an error would tell."""
+        return np.zeros((len(numbers), self._metric.weights.size))
+
+    def _one(self, number: int, X: Any, weights: FloatArray) -> FloatArray:
+        width, contrasts = self._metric.weights.shape
+        try:
+            records, classes = np.nonzero(weights)
+            if len(records) == 0:
+                return np.zeros(width * contrasts)
+            own = take(row_access(X), records), classes, weights[records, classes]
+            model = self._fitting(number, own)
+            scores = class_scores(model, self._points, contrasts + 1)
+            with np.errstate(all="ignore"):
+                return self._metric.of_scores(as_contrasts(scores) - self._reference).ravel()
+        except FAILURES:
+            return np.zeros(width * contrasts)
+
+
+def class_scores(model: Any, points: Any, n_classes: int) -> FloatArray:
+    """Return one score per class of a fitted model, whose labels are class positions."""
+    # As for votes: nothing of one teacher's records may reach the next, neither through the points
+    # (a scaler with copy=False changes them in place) nor through process-wide random numbers.
+    restart(DEFAULT)
+    seen = own_copy(points)
+    if hasattr(model, "decision_function"):
+        found = np.asarray(model.decision_function(seen), dtype=np.float64)
+        if found.ndim == 1:
+            found = np.column_stack([-found / 2, found / 2])
+    else:
+        proba = np.asarray(model.predict_proba(seen), dtype=np.float64)
+        found = np.log(np.clip(proba, _SURE, 1.0))
+    if found.shape != (n_rows(points), n_classes):
+        raise InvalidArgument(
+            f"`learner` must give one score per class and point, {n_classes} columns, got an "
+            f"array of shape {found.shape}."
+        )
+    centred: FloatArray = found - found.mean(axis=1, keepdims=True)
+    return centred
+
+
+def weight_name(learner: Any) -> str:
+    """Return by what name the learner's ``fit`` takes weights; pipelines pass them on."""
+    name = ""
+    while isinstance(learner, Pipeline):
+        name += f"{learner.steps[-1][0]}__"
+        learner = learner.steps[-1][1]
+    return f"{name}sample_weight"
+
+
+def check_correcting(learner: Any) -> None:
+    """Refuse a learner that cannot correct: it needs sample weights and scores.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> check_correcting(KNeighborsClassifier())
+    Traceback (most recent call last):
+        ...
+    tacit.errors.InvalidArgument: `method` Corrections needs a learner whose `fit` takes \
+`sample_weight`; KNeighborsClassifier does not. Use Votes, or choose another learner.
+    """
+    name = learner_name(learner)
+    taken = inspect.signature(final_step(learner).fit).parameters
+    # One that takes any keyword is tried: the first fit is on public points, and tells.
+    anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
+    if "sample_weight" not in taken and not anything:
+        raise InvalidArgument(
+            f"`method` Corrections needs a learner whose `fit` takes `sample_weight`; {name} does "
+            "not. Use Votes, or choose another learner."
+        )
+    if not (hasattr(learner, "decision_function") or hasattr(learner, "predict_proba")):
+        raise InvalidArgument(
+            "`method` Corrections needs a learner with `decision_function` or `predict_proba`; "
+            f"{name} has neither. Use Votes, or choose another learner."
+        )
+
+
+def _stack(first: Any, second: Any) -> Any:
+    """Return two tables of one form, one above the other."""
+    if hasattr(first, "iloc"):
+        import pandas as pd
+
+        return pd.concat([first, second], ignore_index=True)
+    if hasattr(first, "tocsr"):
+        import scipy.sparse as sp
+
+        return sp.vstack([first, second]).tocsr()
+    if isinstance(first, np.ndarray):
+        return np.concatenate([first, second])
+    return [*first, *second]

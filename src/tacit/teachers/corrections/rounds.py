@@ -1,0 +1,164 @@
+"""The loop: teachers look at the student, correct it through the clipped mean, and again.
+
+One vote from nothing has to carry everything at once; a correction
+only has to point from where the student stands to where it should be, and can be clipped short.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from tacit.accounting.answer import Answer
+from tacit.teachers.corrections.coordinates import FloatArray
+from tacit.teachers.corrections.metric import PRIOR_WEIGHT, Metric
+
+Release = Callable[[int, Callable[[], Iterator[FloatArray]]], Answer]
+"""Releases the mean of contributions for a round: its number, and what makes them."""
+
+
+class CorrectingTeachers(Protocol):
+    """Teachers that correct a student."""
+
+    n_teachers: int
+    shard_size: int
+    curved: bool
+    """Whether they start at the student, and so know how curved the loss is there."""
+
+    def contributions(self, metric: Metric) -> Iterator[FloatArray]:
+        """Yield blocks of rows, one per teacher. Private."""
+
+    def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
+        """Return contributions of teachers of public points labelled by the student. Public."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How a student moves in rounds. Public, and fixed beforehand.
+
+    Parameters
+    ----------
+    rounds : int
+    clip : float
+        Contributions are clipped at this many times the length they would typically have, to first
+        order, if the student were right: noise falls with it, and what counts is where they point
+        on average.
+    typical : float, default 1
+        Nor are they longer than this many times what teachers of public points contribute.
+    """
+
+    rounds: int
+    clip: float
+    typical: float = 1.0
+
+    def radius(self, first_order: float, expected: FloatArray) -> float:
+        """Return the radius, from the length to first order and lengths of public teachers."""
+        typical = float(np.sqrt((expected**2).mean()))
+        found = min(self.clip * first_order, self.typical * typical)
+        return found if np.isfinite(found) and found > 0 else 1.0
+
+    def gain(self, number: int) -> float:
+        """Return how much of the step a round takes: all of it at first, less later.
+
+        Early rounds have far to go. Later ones average: with steps of 1/sqrt(t) noise is averaged
+        over rounds and the student can still move.
+        """
+        later = number - self.rounds // 2
+        return 1.0 if later <= 0 else 1 / np.sqrt(later + 1.0)
+
+    @property
+    def averaged(self) -> int:
+        """How many of the last students are averaged."""
+        return 3 if self.rounds >= 8 else 2 if self.rounds >= 4 else 1
+
+
+@dataclass(frozen=True)
+class Corrected:
+    """A student that was corrected, and what was released for it. Public.
+
+    ``weights`` has one row per coordinate and one column per contrast; ``radii`` are what one unit
+    of each round's answer is worth.
+    """
+
+    weights: FloatArray
+    answers: tuple[Answer, ...]
+    radii: tuple[float, ...]
+
+
+def correct_in_rounds(
+    teachers: CorrectingTeachers,
+    pool: FloatArray,
+    n_classes: int,
+    schedule: Schedule,
+    release: Release,
+    rng: np.random.Generator,
+    *,
+    after_round: Callable[[Corrected], None] | None = None,
+) -> Corrected:
+    """Correct a student that knows nothing, round by round.
+
+    Parameters
+    ----------
+    teachers : CorrectingTeachers
+        Private.
+    pool : array
+        Public points in the student's coordinates, with a constant.
+    release : function
+        Releases the mean of contributions of length one at most: the only door.
+    rng : numpy Generator
+        For imagined labels. Not privacy noise.
+    after_round : callable, optional
+        Called with what there is so far.
+
+    Privacy
+    -------
+    Each round releases one clipped mean; the radius, the metric and the step are functions of
+    public points and earlier releases. Proof: ``docs/proofs/rounds.md``.
+    """
+    weights = np.zeros((pool.shape[1], n_classes - 1))
+    visited: list[FloatArray] = []
+    answers: list[Answer] = []
+    radii: list[float] = []
+    for number in range(schedule.rounds):
+        metric = Metric.of(pool, weights, n_classes, curved=teachers.curved)
+        expected = np.sqrt((teachers.imagined(metric, rng) ** 2).sum(axis=1))
+        radius = schedule.radius(metric.typical_length(teachers.shard_size), expected)
+        kept = _kept(expected, radius)
+        answer = release(number, _scaled(teachers, metric, radius))
+        moved = radius * np.array(answer.share).reshape(weights.shape)
+        # A teacher's shard is a small part of what it is fitted on: the rest is prior or pool.
+        size = teachers.shard_size
+        step = schedule.gain(number) * metric.haste * (PRIOR_WEIGHT + size) / size / kept
+        weights = weights + step * (metric.whiten @ moved)
+        visited.append(weights)
+        answers.append(answer)
+        radii.append(radius)
+        if after_round is not None:
+            after_round(Corrected(weights, tuple(answers), tuple(radii)))
+    mean: FloatArray = np.mean(visited[-schedule.averaged :], axis=0)
+    return Corrected(mean, tuple(answers), tuple(radii))
+
+
+def _kept(lengths: FloatArray, radius: float) -> float:
+    """Return how much of typical contributions clipping leaves: steps make up for the rest."""
+    squared = lengths**2
+    if not np.isfinite(squared).all() or squared.sum() == 0:
+        return 1.0
+    left = np.minimum(1.0, radius / np.maximum(lengths, 1e-300))
+    return float((left * squared).sum() / squared.sum())
+
+
+def _scaled(
+    teachers: CorrectingTeachers, metric: Metric, radius: float
+) -> Callable[[], Iterator[FloatArray]]:
+    """Return what makes the contributions in units of the radius, when it is called. Private."""
+
+    def blocks() -> Iterator[FloatArray]:
+        with np.errstate(all="ignore"):
+            for block in teachers.contributions(metric):
+                yield block / radius
+
+    return blocks

@@ -1,0 +1,62 @@
+"""Private records seen through a public representation, one shard at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from tacit.data.pool import n_rows, take
+from tacit.teachers.teacher import FAILURES
+from tacit.teachers.workers.suppress_output import Quiet
+
+
+def represented(representation: Any, points: Any) -> Any:
+    """Return public points in the coordinates of a fitted transformer, as an array."""
+    return _plain(representation.transform(points))
+
+
+class RepresentedRows:
+    """A table whose rows are transformed when they are picked. Private.
+
+    Transforming all records at once would let one that the transformer refuses raise an error,
+    which tells, or spoil the others. Here a shard that cannot be transformed becomes zeros: one
+    record reaches one shard, as everywhere.
+
+    Parameters
+    ----------
+    records : table
+        Private.
+    representation : fitted transformer
+        Public: fitted on public points alone.
+    like : array
+        Public points in its coordinates.
+    """
+
+    ndim = 2
+
+    def __init__(self, records: Any, representation: Any, like: Any) -> None:
+        self._records, self._representation = records, representation
+        self._sparse = sp.issparse(like)
+        self.shape = (n_rows(records), int(like.shape[1]))
+
+    def __getitem__(self, rows: Any) -> Any:
+        shape = (len(rows), self.shape[1])
+        with Quiet():
+            try:
+                found = _plain(self._representation.transform(take(self._records, rows)))
+                if found.shape == shape:
+                    return found
+            except FAILURES:
+                pass
+        return sp.csr_matrix(shape) if self._sparse else np.zeros(shape)
+
+    def __repr__(self) -> str:
+        return "RepresentedRows(<private>)"
+
+
+def _plain(found: Any) -> Any:
+    if sp.issparse(found):
+        return found.tocsr()
+    return found.to_numpy() if hasattr(found, "iloc") else np.asarray(found)
