@@ -1,5 +1,5 @@
 # Every target is the verb of the same name of ./dev; ARGS="..." passes arguments on.
-VERBS := demo test check audit bench faults docs lock licences clean format help
+VERBS := demo test check audit pairs bench faults docs lock licences clean format help
 
 .DEFAULT_GOAL := help
 .PHONY: $(VERBS)

@@ -138,7 +138,7 @@ def _polars_csv(columns: Columns) -> Any:
 def _polars(columns: Columns) -> Any:
     import polars as pl
 
-    return pl.DataFrame({name: list(cells) for name, cells in columns.items()}, strict=False)
+    return pl.DataFrame([_polars_series(cells, name) for name, cells in columns.items()])
 
 
 def _rows(columns: Columns) -> list[list[Cell]]:
@@ -216,10 +216,14 @@ def _series(cells: Sequence[Cell]) -> Any:
     return pd.Series(list(cells))
 
 
-def _polars_series(cells: Sequence[Cell]) -> Any:
+def _polars_series(cells: Sequence[Cell], name: str = "label") -> Any:
+    """Return a column of one kind, or of objects: ``strict=False`` would turn kinds into others."""
     import polars as pl
 
-    return pl.Series("label", list(cells), strict=False)
+    try:
+        return pl.Series(name, list(cells))
+    except Exception:
+        return pl.Series(name, list(cells), dtype=pl.Object)
 
 
 VECTORS: Mapping[str, Callable[[Sequence[Cell]], Any]] = {

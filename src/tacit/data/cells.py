@@ -52,7 +52,7 @@ _DATE = re.compile(
     r" ?(Z|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
-_TIME = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?", re.ASCII)
+_CLOCK = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?", re.ASCII)
 _YEAR = re.compile(r"(?<![\d.:])\d{4}(?!\d)", re.ASCII)
 _DURATION = re.compile(
     r"(-?\d+) days?,?(?: ([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?", re.ASCII
@@ -154,7 +154,9 @@ def _plain(cell: Any) -> Any:
         return None if np.isnat(cell) else str(cell.astype("datetime64[us]"))
     if isinstance(cell, datetime.timedelta):
         return _number_or_none(cell.total_seconds())
-    if isinstance(cell, datetime.date | datetime.time):  # a datetime is a date
+    if isinstance(cell, datetime.time):
+        return cell.replace(tzinfo=None).isoformat()
+    if isinstance(cell, datetime.date):  # a datetime is one
         return cell.isoformat()
     if isinstance(cell, uuid.UUID):
         return str(cell)
@@ -188,7 +190,7 @@ def _canonical(cell: str) -> str | None:
         return None  # a number that no double holds
     if word.startswith("0000-") and _DATE.fullmatch(word):
         return None  # a year that most calendars do not have
-    return _dated(word) or _timed(word) or _ranged(word) or word
+    return _dated(word) or _ranged(word) or word
 
 
 def _stripped(cell: str) -> str:
@@ -215,7 +217,11 @@ def _parsed(word: str) -> float:
         if _HEXADECIMAL.fullmatch(word):  # pyarrow reads it as a number
             return float(int(word, 16))
         duration = _DURATION.fullmatch(word)
-        return math.nan if duration is None else _seconds(*duration.groups())
+        if duration is not None:
+            return _seconds(*duration.groups())
+        # Python writes a time of the day and a short duration alike, so both are seconds.
+        clock = _CLOCK.fullmatch(word)
+        return math.nan if clock is None else _seconds("0", None, *clock.groups())
     # Python also reads underscores and the digits of other scripts; no container does.
     plain = math.isfinite(value) and "_" not in word and word.isascii()
     return value if plain else math.nan
@@ -251,7 +257,7 @@ def _dated(word: str) -> str | None:
     try:
         when = datetime.datetime(
             int(year), int(month), int(day or 1), int(hour or 0), int(minute or 0),
-            int(second or 0), _microseconds(fraction),
+            int(second or 0), int((fraction or "0").ljust(6, "0")[:6]),
         )  # fmt: skip
         if zone not in (None, "Z"):
             minutes = int(zone[-2:]) if len(zone) > 3 else 0
@@ -260,24 +266,6 @@ def _dated(word: str) -> str | None:
     except (ValueError, OverflowError):
         return None
     return when.date().isoformat() if when.time() == datetime.time() else when.isoformat()
-
-
-def _timed(word: str) -> str | None:
-    """Return a time of the day in one form."""
-    parts = _TIME.fullmatch(word)
-    if parts is None:
-        return None
-    hour, minute, second, fraction = parts.groups()
-    try:
-        return datetime.time(
-            int(hour), int(minute), int(second or 0), _microseconds(fraction)
-        ).isoformat()
-    except ValueError:
-        return None
-
-
-def _microseconds(fraction: str | None) -> int:
-    return int((fraction or "0").ljust(6, "0")[:6])
 
 
 def _guessed(word: str) -> str:
