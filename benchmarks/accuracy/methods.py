@@ -144,8 +144,8 @@ METHODS: dict[str, Method] = {
         ),
         library_peers.opacus,
     ),
-    "tacit": _ours("tacit, one round (default)"),
-    "tacit-boosting": _ours("tacit, one round, boosting teachers", ("adult",), learner="boosting"),
-    "tacit-rounds": _ours("tacit, rounds, any learner", rounds="auto"),
-    "tacit-built-in": _ours("tacit, rounds, built-in teachers", learner="logistic"),
+    "tacit": _ours("tacit, votes (default)"),
+    "tacit-boosting": _ours("tacit, votes, boosting teachers", ("adult",), learner="boosting"),
+    "tacit-rounds": _ours("tacit, corrections, any learner", rounds="auto"),
+    "tacit-built-in": _ours("tacit, corrections, built-in teachers", learner="built-in"),
 }

@@ -17,7 +17,7 @@ import numpy as np
 from benchmarks.accuracy.data import Split
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier
+from tacit import PATEClassifier, Votes
 from tacit.accounting.budget import Budget
 from tacit.estimators.pipeline import distinct_points
 from tacit.labeling import VotesElsewhere, question_keys
@@ -30,7 +30,7 @@ def psq(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
     """Passive student queries, [LZCW21] Algorithm 3: every point of the pool, all at once."""
     answers = _distinct(split)
     vote = GaussianVote.for_budget(Budget(epsilon, split.delta), answers=answers)
-    return _score(split, epsilon, settings, vote, n_queries=answers, query=None)
+    return _score(split, epsilon, settings, vote, n_questions=answers, query=None)
 
 
 def asq(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
@@ -38,7 +38,7 @@ def asq(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
     answers = math.ceil(settings["share"] * _distinct(split))
     vote = GaussianVote.for_budget(Budget(epsilon, split.delta), answers=answers)
     strategy = YanDBAL(c0=settings["c0"], seed=split.seed)
-    return _score(split, epsilon, settings, vote, n_queries=answers, query=strategy)
+    return _score(split, epsilon, settings, vote, n_questions=answers, query=strategy)
 
 
 def confident(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
@@ -56,7 +56,7 @@ def confident(split: Split, epsilon: float, settings: Mapping[str, Any]) -> floa
         answers=math.ceil(settings["answered"] * questions),
         ratio=settings["ratio"],
     )
-    return _score(split, epsilon, settings, vote, n_queries=questions, query=None)
+    return _score(split, epsilon, settings, vote, n_questions=questions, query=None)
 
 
 def _distinct(split: Split) -> int:
@@ -86,13 +86,11 @@ def _score(
         epsilon=epsilon,
         delta=split.delta,
         classes=[0, 1],
-        mechanism=vote,
-        release="label",
+        method=Votes(vote, release="label", **asking),
         student=LogisticRegression(C=settings["C"]),
         representation=None,
         random_state=split.seed,
         verbose=False,
-        **asking,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # at little budget every answer may be one class

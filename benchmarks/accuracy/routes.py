@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from benchmarks.accuracy.data import Parts, Split
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier
+from tacit import Corrections, PATEClassifier
 
 
 def boosting() -> Any:
@@ -18,25 +18,26 @@ def boosting() -> Any:
     return HistGradientBoostingClassifier(categorical_features="from_dtype", random_state=0)
 
 
+_LEARNERS: dict[str, Callable[[], Any]] = {
+    "boosting": boosting,
+    "built-in": lambda: None,
+    "logistic": LogisticRegression,
+}
+
+
 def route(split: Split, epsilon: float, settings: Mapping[str, Any]) -> float:
     """Return the accuracy of ``PATEClassifier`` with its defaults, and what ``settings`` change."""
-    changed = dict(settings)
-    learner = changed.pop("learner", "LogisticRegression()")
-    given = split.numbers
-    if learner == "boosting":
-        given, chosen = split.given, boosting()
-    elif learner == "LogisticRegression()":
-        chosen = LogisticRegression()
-    else:
-        chosen = learner
+    given, learner = split.numbers, _LEARNERS[settings.get("learner", "logistic")]()
+    if settings.get("learner") == "boosting":
+        given = split.given
     model = PATEClassifier(
-        chosen,
+        learner,
         epsilon=epsilon,
         delta=split.delta,
         classes=[0, 1],
         random_state=split.seed,
+        method=Corrections(settings["rounds"]) if "rounds" in settings else "auto",
         verbose=False,
-        **changed,
     )
     return _fitted(model, split, given, X_public=given.pool)
 

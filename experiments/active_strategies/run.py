@@ -21,7 +21,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.data.pool import take
 from tacit.data.sets import load_mushrooms
-from tacit.students.active import ExactCAL, YanDBAL, ask_in_rounds
+from tacit.students.active import ExactCAL, YanDBAL, ask_in_batches
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "benchmarks"))
 from _record import write
@@ -39,7 +39,7 @@ def thresholds(noise: float, seed: int) -> tuple[int, bool]:
     truth = (x >= cuts[rng.integers(100, 900)]) ^ flipped
     predictions = x[None, :] >= cuts[:, None]
     cal = ExactCAL(predictions, vc_dimension=1, seed=seed)
-    found = ask_in_rounds(cal, x[:, None], lambda at: truth[at], 2000, rng, n_rounds=1)
+    found = ask_in_batches(cal, x[:, None], lambda at: truth[at], 2000, rng, n_batches=1)
     mistakes = (predictions != truth).sum(axis=1)
     best = cal.best(found.positions, found.labels)
     return len(found.positions), bool(mistakes[best] == mistakes.min())
@@ -63,13 +63,13 @@ def mushroom_split(seed: int) -> list[dict[str, Any]]:
         learner = YanDBAL(train_on=train_on, mistakes=mistakes, seed=seed)
         row: dict[str, Any] = {"labels": labels, "train_on": train_on, "mistakes": mistakes}
         for name, limit in (("questions", BUDGET), ("questions without a limit", len(pool))):
-            found = ask_in_rounds(
+            found = ask_in_batches(
                 learner,
                 points,
                 lambda at, given=answers[labels]: given[at],
                 limit,
                 np.random.default_rng(0),
-                n_rounds=1,
+                n_batches=1,
             )
             row[name] = len(found.positions)
             if name == "questions":

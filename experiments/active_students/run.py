@@ -45,7 +45,7 @@ from tacit.estimators.pipeline import (
     Terms,
     distinct_points,
     release_all,
-    release_in_rounds,
+    release_in_batches,
 )
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
@@ -189,14 +189,14 @@ class Split:
         given = take(self.pool, self.distinct)
         strategy = _strategy(query, given)
         wanted = getattr(strategy, "coordinates", "pool")
-        return release_in_rounds(
+        return release_in_batches(
             pool,
             strategy,
             given if wanted == "given" else self.seen,
             n_questions,
             np.random.default_rng([self.seed, 2]),
             planned=n_questions,
-            n_rounds=15,
+            n_batches=15,
             n_classes=2,
         )
 

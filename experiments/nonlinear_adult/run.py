@@ -38,7 +38,7 @@ from benchmarks._record import RESULTS
 from benchmarks.accuracy.data import Parts, Split, load
 from benchmarks.accuracy.routes import boosting
 
-from tacit import PATEClassifier, PoolRepresentation, StepFeatures
+from tacit import Corrections, PATEClassifier, PoolRepresentation, StepFeatures
 
 ROWS = RESULTS / "nonlinear_adult.jsonl"
 EPSILONS = (0.5, 1.0, 2.0)
@@ -92,7 +92,7 @@ def taught(split: Split, name: str, epsilon: float) -> float:
         epsilon=epsilon,
         delta=split.delta,
         classes=[0, 1],
-        rounds="auto",
+        method=Corrections(),
         n_teachers=split.n // shard,
         representation=StepFeatures(),
         random_state=split.seed,
@@ -107,7 +107,6 @@ def private(
 ) -> float:
     """Return the accuracy of built-in teachers with their defaults in a representation."""
     model = PATEClassifier(
-        "logistic",
         epsilon=epsilon,
         delta=split.delta,
         classes=[0, 1],

@@ -6,8 +6,9 @@ mushrooms, a9a, 20 newsgroups as two classes (rec.* and misc.forsale against the
 split, drawn by ``numpy.random.default_rng(seed).permutation``, the first 80% are private, the next
 2% the public pool (labels unused), the rest the test set, of which the first 300 are the labelled
 public points: they are in neither the private records nor the pool nor the points scored. delta is
-one over the number of private records. Questions are asked at random, all at once (``query=None``):
-a student that chooses them asks about harder points, of which nothing is predicted.
+one over the number of private records. Questions are asked at random, all at once
+(``Votes(query=None)``): a student that chooses them asks about harder points, of which nothing is
+predicted.
 
 All predictions of a data set are written to ``results/planner_predictions_<name>.json`` first; only
 then is a teacher trained. Compared with: a constant guess, the cross-validated accuracy of the
@@ -35,7 +36,7 @@ from joblib import Parallel, delayed
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
-from tacit import Budget, PATEClassifier, PoolRepresentation
+from tacit import Budget, PATEClassifier, PoolRepresentation, Votes
 from tacit.data.pool import take
 from tacit.data.sets import load_two_classes
 from tacit.planning.planner import plan_run
@@ -125,7 +126,7 @@ def fit(split: Split, epsilon: float, n_teachers: int) -> tuple[float, float]:
         delta=budget.delta,
         classes=[0, 1],
         n_teachers=n_teachers,
-        query=None,
+        method=Votes(query=None),
         verbose=False,
     )
     with warnings.catch_warnings():

@@ -29,7 +29,7 @@ from vote_sets import EPSILON, OURS, Split, VoteSet
 
 from tacit.data.pool import take
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.estimators.pipeline import OpenPool, Terms, release_in_rounds
+from tacit.estimators.pipeline import OpenPool, Terms, release_in_batches
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.noise import NoiseSource, SecureNoise
@@ -68,14 +68,14 @@ def asked(
     terms = Terms(mechanism, votes.budget, MemoryLedger(votes.budget), "experiment", noise)
     names = [str(place).encode() for place in range(len(votes.counts))]
     pool = OpenPool(np.arange(len(names)), terms.open(votes.counts, names, number))
-    released = release_in_rounds(
+    released = release_in_batches(
         pool,
         STRATEGIES[name](),
         coordinates,
         number,
         np.random.default_rng([seed, 2]),
         planned=number,
-        n_rounds=15,
+        n_batches=15,
         n_classes=2,
     )
     return released.positions

@@ -1,7 +1,7 @@
 """[LZCW21] Section 5.1: the split, the teachers, and PATE-PSQ and PATE-ASQ on their votes.
 
 Everything that answers is the product's: teachers and votes of ``tacit.teachers``, the Gaussian
-vote of Algorithm 1 behind a ledger, ``release_all`` (Algorithm 3) and ``release_in_rounds``
+vote of Algorithm 1 behind a ledger, ``release_all`` (Algorithm 3) and ``release_in_batches``
 (Algorithm 5) with the active learner the paper ran. ``PATEClassifier`` does the same in one call
 (see the page); here the teachers of a split are trained once and answer for every row of the table,
 each with noise of its own.
@@ -27,14 +27,14 @@ from tacit.estimators.pipeline import (
     Terms,
     distinct_points,
     release_all,
-    release_in_rounds,
+    release_in_batches,
 )
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
 from tacit.mechanisms.noisy_argmax import winners
 from tacit.noise import SecureNoise
-from tacit.students.active import YanDBAL, ask_in_rounds
+from tacit.students.active import YanDBAL, ask_in_batches
 from tacit.students.passive import fit_on_labels, released_labels
 from tacit.teachers import equal_split
 from tacit.teachers.train import train_and_count
@@ -173,14 +173,14 @@ class Split:
         return released.positions, released_labels(released.answers), told
 
     def _chosen(self, pool: OpenPool) -> Released:
-        return release_in_rounds(
+        return release_in_batches(
             pool,
             self._learner(),
             self.points,
             self.sizes.budget,
             np.random.default_rng([self.seed, 2]),
             planned=self.sizes.budget,
-            n_rounds=1,
+            n_batches=1,
             n_classes=2,
         )
 
@@ -189,13 +189,13 @@ class Split:
         majority = winners(self.votes.private_array())
         if variant.method == "PSQ":
             return np.arange(len(majority)), majority, {}
-        found = ask_in_rounds(
+        found = ask_in_batches(
             self._learner(),
             self.points,
             lambda asked: majority[asked],
             self.sizes.budget,
             np.random.default_rng([self.seed, 2]),
-            n_rounds=1,
+            n_batches=1,
         )
         return found.positions, found.labels, {}
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tacit.data.schema import Schema as Schema
     from tacit.data.tables.read import read_table as read_table
     from tacit.estimators.classifier import PATEClassifier as PATEClassifier
+    from tacit.estimators.methods import Corrections as Corrections
+    from tacit.estimators.methods import Votes as Votes
     from tacit.estimators.oracle.private_oracle import PrivateOracle as PrivateOracle
     from tacit.ledger.open import open_ledger as open_ledger
     from tacit.mechanisms.clipped_mean import ClippedMean as ClippedMean
@@ -48,6 +50,7 @@ _HOMES = {
     "ClippedMean": "tacit.mechanisms.clipped_mean",
     "Column": "tacit.data.schema",
     "ConfidentVote": "tacit.mechanisms.confident",
+    "Corrections": "tacit.estimators.methods",
     "ExponentialVote": "tacit.mechanisms.exponential",
     "GaussianVote": "tacit.mechanisms.noisy_argmax",
     "LaplaceVote": "tacit.mechanisms.noisy_argmax",
@@ -66,6 +69,7 @@ _HOMES = {
     "StableVote": "tacit.mechanisms.instability",
     "StepFeatures": "tacit.data.representations.steps",
     "VoteCounts": "tacit.mechanisms.counts",
+    "Votes": "tacit.estimators.methods",
     "exponential_mechanism": "tacit.mechanisms.exponential",
     "load_oracle": "tacit.persistence.oracle",
     "load_student": "tacit.persistence.student",

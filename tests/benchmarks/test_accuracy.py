@@ -136,7 +136,7 @@ def test_the_figure_is_drawn_from_rows_and_is_the_same_every_time(tmp_path: Path
     for path in drawn:
         plot.draw(found, range(200, 220), path)
     assert drawn[0].read_bytes() == drawn[1].read_bytes()
-    assert "tacit, rounds, any learner" in drawn[0].read_text(encoding="utf-8")
+    assert "tacit, corrections, any learner" in drawn[0].read_text(encoding="utf-8")
 
 
 def test_a_line_of_fewer_splits_says_so() -> None:
@@ -144,8 +144,8 @@ def test_a_line_of_fewer_splits_says_so() -> None:
     found = [rows.Row("tacit-rounds", "a9a", 1.0, k, '{"rounds": "auto"}', 0.8) for k in range(3)]
     found.append(rows.Row("tacit", "a9a", 1.0, 0, "{}", 0.8))
     text = table.tables(found, {}, range(3), "tacit-rounds", ["a9a"])
-    assert "| tacit, one round (default) (1 splits) |" in text
-    assert "| tacit, rounds, any learner | - | .8000" in text
+    assert "| tacit, votes (default) (1 splits) |" in text
+    assert "| tacit, corrections, any learner | - | .8000" in text
 
 
 # ---- runs -----------------------------------------------------------------------------------

@@ -227,8 +227,8 @@ _ODD = st.one_of(
     st.lists(st.text(max_size=3), max_size=2),
 )
 _KEYS = ("private", "public", "dataset", "epsilon", "delta", "label", "classes", "group", "learner",
-         "neighbouring", "mechanism", "n-teachers", "n-queries", "drop", "category", "format",
-         "encoding", "delimiter", "columns", "jobs", "n", "query", "n-rounds", "release", "param",
+         "neighbouring", "mechanism", "n-teachers", "n-questions", "drop", "category", "format",
+         "encoding", "delimiter", "columns", "jobs", "n", "query", "n-batches", "release", "param",
          "quiet", "fresh", "json", "out", "report", "odd")  # fmt: skip
 
 

@@ -72,7 +72,7 @@ def test_labels_are_released_as_a_file_with_the_statement_beside_it(desk) -> Non
     assert {row["label"] for row in found} == {"no", "yes"}
     beside = (desk.folder / "labels.csv.report.json").read_text()
     assert RunReport.from_json(beside).statement.questions == len(found)
-    shares = desk(*desk.words("label", "--json", release="share", n_queries=10, group="person"))
+    shares = desk(*desk.words("label", "--json", release="share", n_questions=10, group="person"))
     assert shares.exit_code == 0, shares.output
     assert set(rows(desk.folder / "labels.csv")[0]) == {"row", "label", "share_no", "share_yes"}
     assert json.loads(shares.stdout)["privacy"]["unit"] == "person"

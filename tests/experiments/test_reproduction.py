@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier
+from tacit import PATEClassifier, Votes
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -64,10 +64,8 @@ def test_a_private_row_is_what_the_classifier_does() -> None:
             epsilon=1.0,
             delta=1 / split.sizes.private,
             classes=[0, 1],
-            mechanism=vote,
+            method=Votes(vote, n_questions=split.sizes.planned(method), query=query),
             n_teachers=split.sizes.teachers,
-            n_queries=split.sizes.planned(method),
-            query=query,
             student=LogisticRegression(),
             representation=None,
         ).fit(split.records, split.labels, X_public=split.points)

@@ -93,7 +93,7 @@ def fit_words(pair: Pair, private: str, pool: str) -> list[str]:
     elif learner == FINGERPRINT and not in_shards(pair) and rng.random() < 0.3:
         words += ["--rounds", 2]
     else:
-        words += ["--n-queries", 5, "--labels", "labels.csv"]
+        words += ["--n-questions", 5, "--labels", "labels.csv"]
         words += ["--mechanism", choose(rng, ("gaussian", "laplace", "confident", "sparse"))]
     if rng.random() < 0.3:
         words.append("--json")

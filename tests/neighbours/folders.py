@@ -14,7 +14,7 @@ from tests.neighbours.learners import Fingerprint, Indifferent
 from tests.neighbours.observe import DELTA, EPSILON, Action, see_classifier
 from tests.neighbours.pairs import Pair
 
-from tacit import PATEClassifier, PrivateOracle
+from tacit import PATEClassifier, PrivateOracle, Votes
 from tacit.data.shards import open_shards
 from tacit.data.tables import Reading, read_points
 from tacit.mechanisms import GaussianVote
@@ -42,19 +42,22 @@ def _run(pair: Pair, complete: bool, private: str, pool: str, public: dict[str, 
         "classes": [str(one) for one in pair.classes], "random_state": pair.settings % 1000,
     }  # fmt: skip
     rng = np.random.default_rng([25, pair.settings])
+    vote: Any = None
     if not complete:
         n_points = len(points)
-        common["mechanism"] = GaussianVote(2.0, n_classes=len(pair.classes), answers=n_points)
+        vote = GaussianVote(2.0, n_classes=len(pair.classes), answers=n_points)
     if rng.random() < 0.3:
-        oracle = PrivateOracle(Fingerprint(), **common, n_questions=len(points))
+        named = "sparse" if vote is None else vote
+        oracle = PrivateOracle(Fingerprint(), **common, mechanism=named, n_questions=len(points))
         oracle.fit(shards, X_public=points)
         public["terms"] = repr(oracle.terms_)
         public["answers"] = oracle.ask(points).tolist()
         return
-    if not complete:
-        common |= {"n_queries": len(points)}
+    method = Votes(query=None)
+    if vote is not None:
+        method = Votes(vote, n_questions=len(points), query=None)
     clf = PATEClassifier(
-        Fingerprint(), **common, representation=None, query=None, student=Indifferent()
+        Fingerprint(), **common, method=method, representation=None, student=Indifferent()
     )
     clf.fit(shards, X_public=points)
     see_classifier(clf, points, public)

@@ -23,8 +23,9 @@ from tests.neighbours.containers import NotBuilt, build, build_vector
 from tests.neighbours.learners import Fingerprint, Hashed, Indifferent, digest_of
 from tests.neighbours.pairs import Pair, choose
 from tests.neighbours.seams import Halt, Record, intercepted
+from tests.support.method_settings import with_method
 
-from tacit import PATEClassifier, PrivateOracle
+from tacit import Corrections, PATEClassifier, PrivateOracle, Votes
 from tacit.mechanisms import GaussianVote
 
 EPSILON, DELTA = 50.0, 1e-3
@@ -172,10 +173,10 @@ def _votes(
         settings = vote_settings(pair)
     else:
         n_points = len(pair.pool["c0"])
-        settings["n_queries"] = n_points
+        settings["n_questions"] = n_points
         settings["mechanism"] = GaussianVote(2.0, n_classes=len(pair.classes), answers=n_points)
     clf = PATEClassifier(
-        settings.pop("learner", None) or Fingerprint(), **_common(pair), **settings
+        settings.pop("learner", None) or Fingerprint(), **_common(pair), **with_method(settings)
     )
     clf.fit(X, y, X_public=pool, groups=people)
     see_classifier(clf, pool, public)
@@ -189,8 +190,9 @@ def _labels(
     if not complete:
         mechanism = GaussianVote(2.0, n_classes=len(pair.classes), answers=5)
     clf = PATEClassifier(
-        Fingerprint(), **_common(pair), protect="labels", n_queries=5, mechanism=mechanism,
-        representation=None, query=None, student=Indifferent(),
+        Fingerprint(), **_common(pair), protect="labels",
+        method=Votes(mechanism, n_questions=5, query=None),
+        representation=None, student=Indifferent(),
     )  # fmt: skip
     clf.fit(X, y)
     see_classifier(clf, X, public)
@@ -203,8 +205,8 @@ def vote_settings(pair: Pair) -> dict[str, Any]:
     found: dict[str, Any] = {
         "mechanism": choose(rng, ("gaussian", "laplace", "confident", "exponential", "sparse")),
         "learner": draw_learner(pair, rng),
-        "n_queries": int(rng.integers(3, 8)),
-        "n_rounds": 2,
+        "n_questions": int(rng.integers(3, 8)),
+        "n_batches": 2,
     }
     if found["mechanism"] == "gaussian" and two and rng.random() < 0.3:
         found["noise_rule"] = _even
@@ -236,11 +238,11 @@ def _corrections(
     pair: Pair, complete: bool, X: Any, y: Any, people: Any, pool: Any, public: dict[str, Any]
 ) -> None:
     rng = np.random.default_rng([22, pair.settings])
-    learner: Any = "logistic" if rng.random() < 0.6 else Fingerprint()
+    learner: Any = None if rng.random() < 0.6 else Fingerprint()
     rounds: Any = 1
     if complete:
-        rounds = choose(rng, (2, 3, "auto")) if isinstance(learner, str) else choose(rng, (1, 2, 3))
-    clf = PATEClassifier(learner, **_common(pair), rounds=rounds)
+        rounds = choose(rng, (2, 3, "auto")) if learner is None else choose(rng, (1, 2, 3))
+    clf = PATEClassifier(learner, **_common(pair), method=Corrections(rounds))
     clf.fit(X, y, X_public=pool, groups=people)
     see_classifier(clf, pool, public)
 

@@ -14,6 +14,7 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.price import price
 from tacit.errors import InvalidArgument
 from tacit.estimators.classifier import PATEClassifier
+from tacit.estimators.methods import Votes
 from tacit.labeling import Labeler
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import VoteCounts
@@ -91,11 +92,13 @@ def test_the_call_it_prints_runs(release):
     assert isinstance(clf, PATEClassifier)
     assert clf.resolved_params_["n_teachers"] == plan.best.n_teachers
     assert clf.privacy_.epsilon == plan.best.plan(1e-4).guarantee.epsilon
-    same = PATEClassifier(LogisticRegression(), classes=[0, 1], **plan.settings())
-    models = ("learner", "student")  # compared by identity, so left out here
-    assert {k: v for k, v in clf.get_params(deep=False).items() if k not in models} == {
-        k: v for k, v in same.get_params(deep=False).items() if k not in models
+    method = Votes(**plan.votes())
+    same = PATEClassifier(LogisticRegression(), classes=[0, 1], method=method, **plan.settings())
+    models = ("learner", "student", "method")  # compared by identity, so left out here
+    assert {k: v for k, v in clf.get_params().items() if k.split("__")[0] not in models} == {
+        k: v for k, v in same.get_params().items() if k.split("__")[0] not in models
     }
+    assert clf.method.get_params() == method.get_params()
 
 
 @pytest.mark.parametrize("release", ["share", "label"])
@@ -144,7 +147,8 @@ def test_nonsense_gets_a_straight_answer():
 
 def test_fewer_records_than_a_shard_leave_nothing_to_recommend():
     plan = plan_run(n_records=10, n_points=400, budget=Budget(1.0, 1e-5), curve=CURVE)
-    assert plan.best is None and not plan.works and plan.call() == "" and plan.settings() == {}
+    assert plan.best is None and not plan.works and plan.call() == ""
+    assert plan.settings() == plan.votes() == {}
     assert json.loads(json.dumps(plan.to_dict()))["recommended"] is None
 
 

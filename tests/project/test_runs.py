@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tacit import Budget
+from tacit import Budget, Votes
 from tacit.data import Column, PointReader, Schema
 from tacit.data.cells import rounded
 from tacit.errors import DamagedFile, ExposedFiles, InvalidArgument
@@ -60,7 +60,7 @@ def classifier(project: Project) -> ProjectClassifier:
         classes=[0, 1],
         neighbouring="add-remove",
         n_teachers=10,
-        query=None,
+        method=Votes(query=None),
         representation=None,
         ledger=project.ledger("patients"),
         verbose=False,

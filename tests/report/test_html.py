@@ -83,7 +83,7 @@ def report(**changes: Any) -> RunReport:
         "released": {"no": 20, "yes": 7},
         "settings": {"n_teachers": 50, "release": "label", "query": "Margin()"},
         "versions": {"tacit": "9.9", "numpy": "2"},
-        "rounds": (10, 20),
+        "batches": (10, 20),
         "command": "tacit fit flu.csv",
         "curve": LearningCurve((10, 30), (0.75, float("nan")), (1.0, 0.9), (0.6, 0.8)),
         "check": PublicCheck(("no", "yes"), ((40, 10), (5, 44)), unknown=1),
@@ -121,7 +121,7 @@ def test_it_says_everything_that_the_report_knows() -> None:
         "The pool is public.",
         "27 (90%)",
         "20 (74%)",
-        "In 2 rounds of 10 to 20 questions, ended by: all planned questions were asked",
+        "In 2 batches of 10 to 20 questions, ended by: all planned questions were asked",
         "next labels foreseen",
         "On 100 labelled public points the student is right on 84.0%",
         "The labels of 1 of them are none of the classes",
@@ -137,7 +137,7 @@ def test_it_says_everything_that_the_report_knows() -> None:
 
 
 def test_parts_that_are_not_known_are_left_out() -> None:
-    page = report(command="", curve=None, check=None, rounds=(30,)).to_html()
+    page = report(command="", curve=None, check=None, batches=(30,)).to_html()
     for words in ("How the student grew", "Predicted against actual", "frontier", "The command"):
         assert words not in Page(page).text
 
@@ -204,7 +204,7 @@ def test_many_classes_and_no_answers_can_be_shown() -> None:
     many = report(released=dict.fromkeys(names, 1), check=PublicCheck(names, counts))
     assert "most often taken for" in Page(many.to_html()).text
     empty = report(
-        asked=0, answered=0, refused=0, released={"a": 0, "b": 0}, curve=None, rounds=(),
+        asked=0, answered=0, refused=0, released={"a": 0, "b": 0}, curve=None, batches=(),
         statement=statement(epsilon=0.0, spent_epsilon=0.0),
         check=PublicCheck(("a", "b"), ((0, 0), (0, 0))),
     )  # fmt: skip
@@ -219,12 +219,12 @@ def test_the_page_is_the_same_from_json() -> None:
     again = RunReport.from_json(made.to_json())
     assert again.to_html() == made.to_html()
     assert str(again) == str(made)
-    assert again.check == made.check and again.rounds == (10, 20)
+    assert again.check == made.check and again.batches == (10, 20)
 
 
 def test_a_report_from_before_there_were_curves_is_read() -> None:
     fields = json.loads(report().to_json())
-    for name in ("curve", "check", "command", "rounds", "stopped"):
+    for name in ("curve", "check", "command", "batches", "stopped"):
         del fields[name]
     assert RunReport.from_json(json.dumps(fields)).curve is None
 
@@ -330,7 +330,7 @@ def test_only_released_and_public_numbers_are_on_the_page(fitted: Any) -> None:
     fields = set(fitted.report(curve=True).to_dict())
     assert fields == {
         "format_version", "statement", "asked", "answered", "refused", "released", "settings",
-        "versions", "rounds", "stopped", "command", "curve", "check",
+        "versions", "batches", "stopped", "command", "curve", "check",
     }  # fmt: skip
     released = fitted.released_.labels
     assert fitted.report().released == {

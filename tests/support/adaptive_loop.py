@@ -22,7 +22,7 @@ from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.audit.estimates import AuditResult
-from tacit.estimators.pipeline import OpenPool, Released, release_in_rounds
+from tacit.estimators.pipeline import OpenPool, Released, release_in_batches
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
@@ -108,7 +108,7 @@ class Loop:
         See ``Adversary``.
     output : Output
     adaptive : bool
-        Whether a noise rule chooses the noise of every round, behind a filter.
+        Whether a noise rule chooses the noise of every batch, behind a filter.
     service : function of (loop, votes, noise), optional
         What answers instead of the real service: for planting a fault.
     """
@@ -186,14 +186,14 @@ class _Once:
         votes = VoteCounts(np.column_stack([N_TEACHERS - told, told]), N_TEACHERS)
         pool = OpenPool(np.arange(n), loop.open(votes, noise))
         adversary = Adversary(loop.sigma(), loop.stop_at)
-        seen = release_in_rounds(
+        seen = release_in_batches(
             pool,
             adversary,
             ones[:, None].astype(float),
             loop.questions,
             rng,
             planned=loop.questions,
-            n_rounds=loop.questions,
+            n_batches=loop.questions,
             n_classes=2,
         )
         # A few values that still tell the tables apart.

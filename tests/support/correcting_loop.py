@@ -77,7 +77,7 @@ def _honest() -> LogisticCorrections:
 
 
 class ReplacedTeacher:
-    """Honest teachers, and one that pushes with all its might to one side. See ``Corrections``."""
+    """``CorrectingTeachers``: honest ones, and one that pushes to one side with all its might."""
 
     n_teachers = N_TEACHERS
     shard_size = 2

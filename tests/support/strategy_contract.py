@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.errors import InvalidArgument
-from tacit.students.active import Strategy, ask_in_rounds, check_classes, check_selection
+from tacit.students.active import Strategy, ask_in_batches, check_classes, check_selection
 from tacit.students.passive import UNLABELLED
 
 Make = Callable[[Any, int], Strategy]
@@ -131,7 +131,7 @@ def check_repeatable(make: Make) -> None:
         first = situation.select(strategy, 6, seed=3)
         for n_asked in (0, 80):
             Situation(situation.n_classes, n_asked).select(strategy, 9)
-        ask_in_rounds(
+        ask_in_batches(
             strategy,
             situation.X_pool,
             lambda at, truth=situation.truth: truth[at],  # type: ignore[misc]
@@ -163,13 +163,13 @@ def check_runs(make: Make) -> None:
     for situation, strategy in _situations(make, 0):
         answers = situation.truth.copy()
         answers[::5] = UNLABELLED
-        found = ask_in_rounds(
+        found = ask_in_batches(
             strategy,
             situation.X_pool,
             lambda at, answers=answers: answers[at],  # type: ignore[misc]
             50,
             np.random.default_rng(2),
-            n_rounds=6,
+            n_batches=6,
             n_classes=situation.n_classes,
         )
         assert 0 < len(found.positions) <= 50, "a run asked nothing, or more than it may"

@@ -48,7 +48,7 @@ def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> 
     )
     result = run_demo(records, points, budget, np.random.default_rng(seed))
     chosen = result.classifier.resolved_params_
-    click.echo(f"{chosen['n_teachers']} teachers voted on {chosen['n_queries']} points.\n")
+    click.echo(f"{chosen['n_teachers']} teachers voted on {chosen['n_questions']} points.\n")
     click.echo(_accuracies(result))
     click.echo(f"{result.classifier.privacy_}\n\n{_NEXT}")
 

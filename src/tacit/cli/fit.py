@@ -24,7 +24,13 @@ _FILE = click.Path(path_type=Path)
     show_default=True,
     help="Who chooses which points are asked about; none: at random, all at once.",
 )
-@click.option("--n-rounds", type=click.IntRange(1), default=15, show_default=True)
+@click.option(
+    "--n-batches",
+    type=click.IntRange(1),
+    default=15,
+    show_default=True,
+    help="Batches of questions after the first, when --query chooses them.",
+)
 @click.option(
     "--rounds",
     type=NumberOrAuto(),

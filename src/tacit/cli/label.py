@@ -38,7 +38,7 @@ def label(out: Path, **options: Any) -> None:
     \b
     Example:
       tacit label patients.csv --public pool.csv --label ill --classes no,yes
-            --dataset patients --epsilon 1 --delta 1e-6 --n-queries 200
+            --dataset patients --epsilon 1 --delta 1e-6 --n-questions 200
 
     Exit status: as of tacit fit.
     """
@@ -55,8 +55,8 @@ def label(out: Path, **options: Any) -> None:
             "out --rounds and --learner built-in, or use tacit fit."
         )
     asked = Asked(**options)
-    if asked.n_queries == "auto":
-        asked = replace(asked, n_queries="all")
+    if asked.n_questions == "auto":
+        asked = replace(asked, n_questions="all")
     beside = out.with_name(out.name + ".report.json")
     check_outputs(
         {"--out": out, "the report beside --out": beside},

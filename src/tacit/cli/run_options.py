@@ -10,10 +10,10 @@ from typing import Any
 import click
 
 from tacit.cli.config import Assignment, Names, NumberOrAuto, configured
+from tacit.mechanisms.registry import MECHANISMS
 
 _FILE = click.Path(path_type=Path)
 QUERIES = ("auto", "none", "diverse-margin", "margin", "flip-weight", "yan-dbal", "random")
-MECHANISMS = ("gaussian", "laplace", "confident", "exponential", "sparse")
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Asked:
     param: tuple[tuple[str, Any], ...]
     mechanism: str
     n_teachers: int | str
-    n_queries: int | str
+    n_questions: int | str
     drop: tuple[str, ...]
     category: tuple[str, ...]
     schema: Path | None
@@ -53,7 +53,7 @@ class Asked:
     counts: Path | None = None
     absent: str = "refuse"
     query: str = "none"
-    n_rounds: int = 15
+    n_batches: int = 15
     rounds: int | str | None = None
     release: str = "label"
     check: Path | None = None
@@ -93,10 +93,10 @@ _OPTIONS = [
                  help="boosting, forest, logistic, tree, or a dotted name of a class; built-in: "
                  "logistic teachers that correct a student (see --rounds of tacit fit)."),
     click.option("--param", type=Assignment(), multiple=True, help="Argument of the learner."),
-    click.option("--mechanism", type=click.Choice(MECHANISMS), default="gaussian",
+    click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="gaussian",
                  show_default=True, help="What releases the votes."),
     click.option("--n-teachers", type=NumberOrAuto(), default="auto", show_default=True),
-    click.option("--n-queries", type=NumberOrAuto(), default="auto", show_default=True,
+    click.option("--n-questions", type=NumberOrAuto(), default="auto", show_default=True,
                  help="How many points of the pool are asked about at most."),
     click.option("--drop", type=Names(), default=(), help="Columns that are no features."),
     click.option("--category", type=Names(), default=(),

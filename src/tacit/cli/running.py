@@ -21,12 +21,17 @@ from tacit.data.pool import PublicPool, n_rows
 from tacit.data.tables import Pool, Reading, read_labelled
 from tacit.data.tables.files import opened
 from tacit.errors import BudgetExceeded, InvalidArgument
-from tacit.estimators.correction_settings import RECORDS_NEEDED, corrects, resolve_rounds
+from tacit.estimators.combinations import check_combination
+from tacit.estimators.correction_settings import (
+    resolve_corrections,
+)
 from tacit.estimators.inputs import checked_points
+from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.vote_settings import resolve
 from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
+from tacit.project.learners import BUILT_IN
 from tacit.report import RunReport
 from tacit.teachers.labels import ClassList
 
@@ -75,25 +80,48 @@ def run(kind: str, asked: Asked, write: Results) -> None:
 
 def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
     ClassList(list(asked.classes))  # refused now, if they are
-    everything = asked.n_queries == "all"
     return ProjectClassifier(
         learner_for(asked.learner, dict(asked.param), pool.schema),
         epsilon=asked.epsilon,
         delta=asked.delta,
         classes=list(asked.classes),
         schema=pool.schema,
+        method=_method(asked, n_rows(pool.points)),
         neighbouring=asked.neighbouring,
-        mechanism=asked.mechanism,
-        release=asked.release,
         n_teachers=asked.n_teachers,
-        n_queries=n_rows(pool.points) if everything else asked.n_queries,
-        query=None if asked.query == "none" else asked.query,
-        n_rounds=asked.n_rounds,
-        rounds=asked.rounds,
         ledger=project.ledger(asked.dataset),
         n_jobs=asked.jobs,
         verbose=False if asked.quiet else None,
     )
+
+
+def _method(asked: Asked, n_points: int) -> Votes | Corrections:
+    """Return the method that the options describe."""
+    if asked.rounds is None and asked.learner != BUILT_IN:
+        return Votes(
+            asked.mechanism,
+            release=asked.release,
+            n_questions=n_points if asked.n_questions == "all" else asked.n_questions,
+            query=None if asked.query == "none" else asked.query,
+            n_batches=asked.n_batches,
+        )
+    for name, unset in _VOTES.items():
+        if getattr(asked, name) not in unset:
+            raise InvalidArgument(
+                f"--{name.replace('_', '-')} is about votes: leave it out with --rounds and "
+                "--learner built-in, whose teachers correct a student."
+            )
+    return Corrections("auto" if asked.rounds is None else asked.rounds)
+
+
+_VOTES: dict[str, tuple[Any, ...]] = {
+    "mechanism": ("gaussian",),
+    "release": ("auto",),
+    "query": ("auto", "none"),
+    "n_questions": ("auto",),
+    "n_batches": (15,),
+}
+"""Options that only ``Votes`` has, and the values of options that were left out."""
 
 
 def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:
@@ -127,14 +155,23 @@ def _price(
         PublicPool(checked_points(clf, pool.points, reset=True)),
         len(set(asked.classes)),
     )
-    if corrects(clf):
-        if asked.n is None:
-            raise InvalidArgument(RECORDS_NEEDED)
-        rounds, _ = resolve_rounds(clf, points, asked.n, names, budget, n_classes, SecureNoise())
-        plan, chosen = rounds.mechanism.plan(budget.delta), rounds.chosen
+    method, noise = clf.method, SecureNoise()
+    check_combination(
+        clf,
+        method,
+        "records" if voters is None else voters.source,
+        has_pool=True,
+        has_groups=names is not None,
+    )
+    if isinstance(method, Corrections):
+        assert asked.n is not None  # there are records, and no voters
+        correcting, _ = resolve_corrections(
+            clf, method, points, asked.n, names, budget, n_classes, noise
+        )
+        plan, chosen = correcting.mechanism.plan(budget.delta), correcting.chosen
     else:
         how, _ = resolve(
-            clf, points, asked.n, names, budget, n_classes, SecureNoise(), voters=voters
+            clf, method, points, asked.n, names, budget, n_classes, noise, voters=voters
         )
         plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
         chosen = how.chosen
@@ -227,5 +264,5 @@ def _told_how_to_start_over(paid: bool) -> Iterator[None]:
             raise
         raise InvalidArgument(
             f"The interrupted run cannot go on: {error} It needs as many records as it had, or "
-            "the same --n-teachers and --n-queries; --fresh starts another, at its own cost."
+            "the same --n-teachers and --n-questions; --fresh starts another, at its own cost."
         ) from None

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from tacit.data.pool import PublicPool, take
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.estimators.pipeline import OpenPool, Released, release_in_rounds
+from tacit.estimators.pipeline import OpenPool, Released, release_in_batches
 from tacit.estimators.vote_settings import Resolved
 from tacit.noise import Uncopyable
 from tacit.students.active.base import Strategy, as_numbers, check_classes
@@ -22,7 +22,7 @@ SCALE = 4.0
 
 
 class Asking(Uncopyable):
-    """Asks in rounds, and can be taken up again while the guarantee has room.
+    """Asks in batches, and can be taken up again while the guarantee has room.
 
     Parameters
     ----------
@@ -72,24 +72,24 @@ class Asking(Uncopyable):
         with tqdm(
             total=planned, initial=start, desc="answers", unit="question", disable=self._hidden
         ) as bar:
-            self.latest = release_in_rounds(
+            self.latest = release_in_batches(
                 self._pool,
                 cut_to(strategy, self._pool.positions),
                 self._coordinates(strategy),
                 until,
                 self._rng,
                 planned=planned,
-                n_rounds=self._how.n_rounds,
+                n_batches=self._how.n_batches,
                 n_classes=self._n_classes,
                 before=before,
-                after_round=lambda so_far: self._told(so_far, bar),
+                after_batch=lambda so_far: self._told(so_far, bar),
             )
         return self.latest
 
     def _told(self, so_far: Released, bar: Any) -> None:
-        """Keep what was paid for, should a later round fail, and move the bar."""
+        """Keep what was paid for, should a later batch fail, and move the bar."""
         self.latest = so_far
-        bar.set_postfix(round=len(so_far.rounds), refresh=False)
+        bar.set_postfix(batch=len(so_far.batches), refresh=False)
         bar.update(len(so_far.answers) - bar.n)
 
     def left(self, released: Released) -> int:

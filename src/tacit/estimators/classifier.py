@@ -18,7 +18,8 @@ from tacit.accounting.budget import Budget
 from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.estimators.asking import Asking
-from tacit.estimators.correction_settings import RECORDS_NEEDED, corrects, resolve_rounds
+from tacit.estimators.combinations import check_combination, is_auto, resolve_method
+from tacit.estimators.correction_settings import resolve_corrections
 from tacit.estimators.corrections import correct, corrections_released
 from tacit.estimators.inputs import (
     Inputs,
@@ -26,8 +27,10 @@ from tacit.estimators.inputs import (
     class_list,
     generator,
     read_inputs,
+    source_of,
     workers,
 )
+from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.opening import open_pool, tell_memory
 from tacit.estimators.pipeline import (
     Released,
@@ -45,7 +48,6 @@ from tacit.estimators.statements import (
     warn_of_little,
 )
 from tacit.estimators.vote_settings import Resolved, resolve
-from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.labeling.means import PlannedMeans
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.protocol import DetachedLedger
@@ -64,7 +66,7 @@ def _student_has(name: str) -> Any:
     def has(self: PATEClassifier) -> bool:
         if hasattr(self, "student_"):
             return hasattr(self.student_, name)
-        return self.student is None or hasattr(self.student, name)
+        return is_auto(self.student) or hasattr(self.student, name)
 
     return available_if(has)
 
@@ -79,9 +81,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    learner : object with ``fit`` and ``predict``, or "logistic"
-        Trained on every shard; anything fitted inside it is fitted per shard. "logistic": built-in
-        logistic teachers, fitted all at once, that correct a student in ``rounds``.
+    learner : object with ``fit`` and ``predict``, optional
+        Trained on every shard; anything fitted inside it is fitted per shard. None: built-in
+        logistic teachers, fitted all at once.
     epsilon, delta : float
         The budget of one ``fit``. Keep delta below one over the number of records.
     classes : array of labels
@@ -89,47 +91,28 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "1" and True are one label.
     schema : Schema, optional
         What every column holds. By default it is inferred from ``X_public``.
+    method : "auto", Votes or Corrections
+        ``Votes(...)``: teachers vote on public points, and any student learns from that.
+        ``Corrections(...)``: teachers correct a linear student in rounds. Each carries its own
+        settings. "auto": ``Corrections()`` for the built-in teachers, ``Votes()`` for a learner.
+    student : "auto" or estimator
+        Trained on released votes. "auto": one that knows the variance of noisy shares
+        (``NoiseAwareStudent``) in coordinates learnt from the pool; with ``Corrections`` the linear
+        student that is corrected. Students that take unlabelled points (scikit-learn's
+        ``semi_supervised``) get the rest of the pool too.
+    representation : "auto", None or transformer
+        Fitted on the pool alone. A transformer is applied to every point, for teachers and
+        student. "auto": principal coordinates for teachers that are linear models on numbers,
+        nothing for others. With ``Corrections`` the student is linear in it, so that a richer one
+        makes a richer student, and "auto" and None give principal coordinates.
     protect : {"records", "labels"}
         ``records`` needs ``X_public`` in ``fit``. ``labels`` treats features as public and protects
         labels alone; without ``X_public`` part of the records give up their labels as the pool.
     neighbouring : {"replace", "add-remove"}
         See ``Neighbouring``. ``add-remove`` needs ``groups`` (identifiers) and ``n_teachers``.
-    mechanism : "gaussian", "laplace", "confident", "exponential", "sparse", or a mechanism
-        What releases the votes. A mechanism object brings its own noise; its price must fit.
-    release : {"auto", "label", "share"}
-        Labels, or noisy shares of the vote, which cost the same and carry more. "auto": shares with
-        the default student, labels with any other.
-    n_teachers, n_queries : int or "auto"
+    n_teachers : int or "auto"
         "auto": by a closed rule on public sizes (``tacit.planning.rules``). ``tacit plan`` looks at
         evidence too.
-    query : "auto", None, name or Strategy
-        Who chooses the questions (``tacit.students.active``). None: points at random, all at once.
-        "diverse-margin", "margin", "flip-weight", "yan-dbal", "random", or an object with
-        ``select``: the student asks in rounds, looking at what was released so far. Costs no
-        privacy: the noise is fixed for ``n_queries`` answers before the first. "auto":
-        "diverse-margin" for the default student and mechanisms that answer every question, else
-        None.
-    n_rounds : int, default 15
-        Rounds of questions after the first, when ``query`` chooses them.
-    rounds : int or "auto", optional
-        Teachers correct a linear student in so many rounds, instead of voting from nothing: more
-        accurate, and takes a learner with sample weights and scores
-        (``docs/guide/rounds.md``). None: votes, unless the learner is "logistic".
-    noise_rule : function of (labels, size, even_sigma), optional
-        Chooses the noise of every round from the labels released so far, within the budget
-        (``tacit.labeling.FilteredService``). Costs about a tenth more noise than a fixed one.
-    refusals : {"unlabelled", "random"}
-        What a refused point becomes: left out (or -1 for a semi-supervised student), or labelled at
-        random as in the papers.
-    student : estimator, optional
-        Trained on what was released. By default one that knows the variance of noisy shares
-        (``NoiseAwareStudent``) in coordinates learnt from the pool. Students that take unlabelled
-        points (scikit-learn's ``semi_supervised``) get the rest of the pool too.
-    representation : "auto", None or transformer
-        Fitted on the pool alone. A transformer is applied to every point, for teachers and
-        student. "auto": principal coordinates for teachers that are linear models on numbers,
-        nothing for others. With ``rounds`` the student is linear in it, so that a richer one makes
-        a richer student, and "auto" and None give principal coordinates.
     ledger : path, URL or Ledger, optional
         Where spends add up over fits. By default every fit has a ledger of its own, and adding up
         is yours to do.
@@ -150,7 +133,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     resolved_params_ : dict
         What every "auto" chose.
     representation_ : fitted transformer or None
-    released_ : ReleasedVotes, or ReleasedCorrections after ``rounds``
+    released_ : ReleasedVotes or ReleasedCorrections
         What was released: ``positions`` in the pool, ``labels`` (class indices) or ``shares`` with
         their ``variance``, ``classes`` and the guarantee (``privacy``). Set before the student is
         fitted and kept when that fails: any number of students may learn from it, free of charge.
@@ -184,19 +167,12 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         delta: float = 1e-5,
         classes: Any = None,
         schema: Any = None,
+        method: Any = "auto",
+        student: Any = "auto",
+        representation: Any = "auto",
         protect: str = "records",
         neighbouring: str = "replace",
-        mechanism: Any = "gaussian",
-        release: str = "auto",
         n_teachers: int | str = "auto",
-        n_queries: int | str = "auto",
-        query: Any = "auto",
-        n_rounds: int = 15,
-        rounds: int | str | None = None,
-        noise_rule: Any = None,
-        refusals: str = "unlabelled",
-        student: Any = None,
-        representation: Any = "auto",
         ledger: Any = None,
         n_jobs: int | None = None,
         random_state: int | None = None,
@@ -207,23 +183,27 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.delta = delta
         self.classes = classes
         self.schema = schema
-        self.protect = protect
-        self.neighbouring = neighbouring
-        self.mechanism = mechanism
-        self.release = release
-        self.n_teachers = n_teachers
-        self.n_queries = n_queries
-        self.query = query
-        self.n_rounds = n_rounds
-        self.rounds = rounds
-        self.noise_rule = noise_rule
-        self.refusals = refusals
+        self.method = method
         self.student = student
         self.representation = representation
+        self.protect = protect
+        self.neighbouring = neighbouring
+        self.n_teachers = n_teachers
         self.ledger = ledger
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, those of a method as ``method__n_questions`` and the like."""
+        nested = [name for name in params if name.startswith("method__")]
+        if nested and isinstance(params.get("method", self.method), str):
+            raise InvalidArgument(
+                f"`{nested[0]}` needs a method to be set on: give method=Votes() or "
+                "method=Corrections() in the place of 'auto'."
+            )
+        result: Self = super().set_params(**params)
+        return result
 
     # ---- fit ------------------------------------------------------------------------------------
 
@@ -254,19 +234,24 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         budget = Budget(self.epsilon, self.delta)
         if budget.delta == 0:
             raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
-        if self.learner is None and not isinstance(X, VotesElsewhere):
-            raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
         rng = generator(self.random_state)
         with _kept_unless_fitted(self):
             self.__dict__.pop("_asking", None)
+            source = source_of(X)
+            method = resolve_method(self, source)
+            check_combination(
+                self,
+                method,
+                source,
+                has_pool=X_public is not None,
+                has_groups=groups is not None,
+            )
             inputs = read_inputs(self, X, y, X_public, groups, rng)
             noise = self._noise()
-            if not corrects(self):
-                self._ask_teachers(inputs, budget, noise, rng)
-            elif inputs.voters is not None:
-                raise InvalidArgument(RECORDS_NEEDED)
+            if isinstance(method, Votes):
+                self._ask_teachers(method, inputs, budget, noise, rng)
             else:
-                self._correct(inputs, budget, noise, rng)
+                self._correct(method, inputs, budget, noise, rng)
         return self
 
     def _class_list(self, y: Any) -> NDArray[Any]:
@@ -274,11 +259,17 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return class_list(self.classes)
 
     def _ask_teachers(
-        self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
+        self,
+        votes: Votes,
+        inputs: Inputs,
+        budget: Budget,
+        noise: NoiseSource,
+        rng: np.random.Generator,
     ) -> None:
         """Let teachers vote, and train a student on what is released of it."""
         how, sharding = resolve(
             self,
+            votes,
             inputs.pool,
             inputs.n_records,
             inputs.people,
@@ -306,10 +297,12 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Terms(
                 how.mechanism,
                 budget,
-                self._ledger(budget),
+                # Batches whose noise is chosen on the way are plans of their own, and add up
+                # best so.
+                self._ledger(budget, "basic" if how.noise_rule is None else "zcdp"),
                 key=place.key,
                 noise=noise,
-                rule=self.noise_rule,
+                rule=how.noise_rule,
             ),
             rng,
             n_jobs=workers(self.n_jobs),
@@ -332,13 +325,19 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._conclude(self._ask_on(self._asking))
 
     def _correct(
-        self, inputs: Inputs, budget: Budget, noise: NoiseSource, rng: np.random.Generator
+        self,
+        corrections: Corrections,
+        inputs: Inputs,
+        budget: Budget,
+        noise: NoiseSource,
+        rng: np.random.Generator,
     ) -> None:
         """Let teachers correct a student, in rounds."""
         for name in ("_run", "_released"):
             self.__dict__.pop(name, None)
-        how, sharding = resolve_rounds(
+        how, sharding = resolve_corrections(
             self,
+            corrections,
             inputs.pool,
             n_rows(inputs.X),
             inputs.people,
@@ -380,7 +379,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Ask what is left of the planned questions, and train the student on all answers.
 
         A strategy may stop before all planned questions are asked. The guarantee was fixed for all
-        of them, so asking the rest does not raise it. With a ``noise_rule`` every round is written
+        of them, so asking the rest does not raise it. With a ``noise_rule`` every batch is written
         to the ledger as it is asked, and one that other fits share may have no room by then.
 
         Parameters
@@ -402,8 +401,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             validation.positive_integer(n=n)
         if isinstance(self.released_, ReleasedCorrections):
             raise InvalidArgument(
-                "`keep_asking` is about questions, and this model was fitted in `rounds`, which "
-                "asks none."
+                "`keep_asking` is about questions, and this model was fitted with Corrections, "
+                "which asks none."
             )
         asking = self.__dict__.get("_asking")
         if asking is None:
@@ -449,13 +448,13 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             run.seen,
             released,
             len(self.classes_),
-            self.refusals,
+            run.how.refusals,
             run.rng,
             represented=self._represented,
         )
 
     def learning_curve(self, X: Any = None, y: Any = None) -> LearningCurve:
-        """Return how the student grew from round to round.
+        """Return how the student grew from batch to batch.
 
         Accuracy is not known privately. The curve shows how many of the labels that came next the
         student of that moment had foreseen, and test accuracy only for labelled *public* points.
@@ -468,8 +467,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         if isinstance(self.released_, ReleasedCorrections):
             raise InvalidArgument(
-                "`learning_curve` is about questions, and this model was fitted in `rounds`, "
-                "which asks none."
+                "`learning_curve` is about questions, and this model was fitted with "
+                "Corrections, which asks none."
             )
         if "_run" not in self.__dict__:
             raise InvalidArgument(
@@ -492,11 +491,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Where this run stands: in memory, under a new name. A project overrides this."""
         return RunPlace(key=f"fit-{noise.bits(64):016x}")
 
-    def _ledger(self, budget: Budget) -> Ledger:
+    def _ledger(self, budget: Budget, composition: str = "basic") -> Ledger:
         """The ledger to spend from: an account of this fit alone unless one was given."""
         if self.ledger is None:
-            # Rounds whose noise is chosen on the way are plans of their own, and add up best so.
-            return MemoryLedger(budget, composition="basic" if self.noise_rule is None else "zcdp")
+            return MemoryLedger(budget, composition=composition)
         if isinstance(self.ledger, DetachedLedger):
             raise LedgerError(
                 "This estimator was pickled, and its ledger stayed behind. Give it one before "
@@ -528,7 +526,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Public and labelled: adds predictions against labels. The same from private records
             would be a private number, and must not be shown.
         curve : bool
-            Add the learning curve, for which a student is fitted after every round.
+            Add the learning curve, for which a student is fitted after every batch.
         """
         check_is_fitted(self)
         found = self._report

@@ -15,8 +15,8 @@ from tacit import validation
 from tacit.accounting.budget import Budget, Neighbouring
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.errors import InvalidArgument
-from tacit.estimators.rules import number_of_teachers
+from tacit.estimators.methods import Corrections
+from tacit.estimators.rules import auto_or_number, number_of_teachers
 from tacit.estimators.vote_settings import (
     Sharding,
     are_numbers,
@@ -37,20 +37,12 @@ from tacit.teachers.corrections.coordinates import (
     contrasts,
     with_constant,
 )
-from tacit.teachers.corrections.learners import LearnerCorrections, check_correcting
+from tacit.teachers.corrections.learners import LearnerCorrections
 from tacit.teachers.corrections.logistic import LogisticCorrections
 from tacit.teachers.corrections.records import ShardRows, shard_rows
-from tacit.teachers.corrections.rounds import Corrected, Corrections, Schedule
+from tacit.teachers.corrections.rounds import Corrected, CorrectingTeachers, Schedule
 from tacit.teachers.represented import RepresentedRows, represented
 from tacit.teachers.rows import IndexArray
-
-BUILT_IN = "logistic"
-"""The learner whose teachers are fitted all at once."""
-
-RECORDS_NEEDED = (
-    '`rounds` needs the records themselves: leave it out, with the learner "logistic", for shards '
-    "in files and votes counted elsewhere."
-)
 
 _CLIP = {True: 0.35, False: 0.25}
 """Radius over the length of a contribution to first order: built-in teachers and others."""
@@ -60,18 +52,6 @@ _TYPICAL = {True: 1.0, False: 0.25}
 
 _SHARD_UNKNOWN = 10
 """Nominal size of a shard where the number of records is private."""
-
-_VOTES_ONLY: dict[str, tuple[Any, ...]] = {
-    "mechanism": ("gaussian",),
-    "release": ("auto",),
-    "query": ("auto", None),
-    "noise_rule": (None,),
-    "n_queries": ("auto",),
-    "student": (None,),
-    "n_rounds": (15,),
-    "refusals": ("unlabelled",),
-}
-"""Settings about votes, and the values that leave them alone."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +83,7 @@ class Correcting:
     @property
     def built_in(self) -> bool:
         """Whether teachers are the built-in ones."""
-        return isinstance(self.learner, str)
+        return self.learner is None
 
     def teachers(
         self,
@@ -113,7 +93,7 @@ class Correcting:
         rng: np.random.Generator,
         *,
         n_jobs: int | None,
-    ) -> Corrections:
+    ) -> CorrectingTeachers:
         """Return the teachers of disjoint shards. Private."""
         n_classes = 1 + self.mechanism.dimension // self.pool.shape[1]
         seed = int(rng.integers(2**31))
@@ -165,20 +145,9 @@ class Correcting:
         return f"Correcting({self.chosen})"
 
 
-def corrects(settings: Any) -> bool:
-    """Whether a fit is made of corrections instead of votes."""
-    if isinstance(settings.learner, str):
-        if settings.learner != BUILT_IN:
-            raise InvalidArgument(
-                f"`learner` must be an object with fit and predict, or {BUILT_IN!r} for built-in "
-                f"teachers, got {settings.learner!r}."
-            )
-        return True
-    return settings.rounds is not None
-
-
-def resolve_rounds(
+def resolve_corrections(
     settings: Any,
+    corrections: Corrections,
     pool: PublicPool,
     n_records: int,
     names: list[bytes] | None,
@@ -189,16 +158,13 @@ def resolve_rounds(
     own_features: bool = False,
 ) -> tuple[Correcting, Sharding]:
     """Return what is in force. Sees sizes, the pool and the budget; no label, no private value."""
-    _refuse_settings_of_votes(settings)
-    built_in = isinstance(settings.learner, str)
-    if not built_in:
-        check_correcting(settings.learner)
+    built_in = settings.learner is None
     neighbouring, n_units, sharding = protected(settings, n_records, names, noise)
     n_teachers = number_of_teachers(
         settings.n_teachers, n_units, lambda n: corrections_for(n, built_in=built_in)[0]
     )
-    rounds = _rounds(settings.rounds, built_in)
-    representation, spoken = _representation(settings, pool)
+    rounds = _rounds(corrections.rounds, built_in)
+    representation, representation_name = _representation(settings, pool)
     in_front = represented(representation, pool.points)
     coordinates = Coordinates().fit(in_front)
     in_coordinates = with_constant(coordinates.transform(in_front))
@@ -222,7 +188,7 @@ def resolve_rounds(
         representation=representation,
         teachers_represented=see,
         together=names is None
-        and spoken.startswith("PoolRepresentation")
+        and representation_name.startswith("PoolRepresentation")
         and are_numbers(pool.points),
         coordinates=coordinates,
         points=PublicPool(in_front) if see else pool,
@@ -230,11 +196,12 @@ def resolve_rounds(
         unit=unit,
         assumptions=assumptions_of(settings, neighbouring, unit, representation, own_features),
         chosen={
+            "method": "Corrections",
             "n_teachers": n_teachers,
             "rounds": rounds,
             "mechanism": repr(mechanism),
             "release": "corrections",
-            "representation": spoken,
+            "representation": representation_name,
             "student": "LinearStudent",
             "neighbouring": neighbouring.value,
             "protect": settings.protect,
@@ -244,24 +211,9 @@ def resolve_rounds(
     return correcting, sharding
 
 
-def _refuse_settings_of_votes(settings: Any) -> None:
-    for name, left_alone in _VOTES_ONLY.items():
-        given = getattr(settings, name)
-        if not any(
-            given is value or (type(given) is type(value) and given == value)
-            for value in left_alone
-        ):
-            raise InvalidArgument(
-                f"`{name}` must be left at {left_alone[0]!r} with `rounds`: teachers then correct "
-                "a linear student through a clipped mean and do not vote. Leave `rounds` out (and "
-                f"give a learner object) to use it, got {given!r}."
-            )
-
-
 def _rounds(given: Any, built_in: bool) -> int:
-    if given is None or isinstance(given, str):
-        if given not in (None, "auto"):
-            raise InvalidArgument(f"`rounds` must be a number, 'auto' or None, got {given!r}.")
+    if isinstance(given, str):
+        auto_or_number(rounds=given)
         return corrections_for(2, built_in=built_in)[1]
     return validation.positive_integer(rounds=given)
 

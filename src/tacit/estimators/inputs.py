@@ -9,14 +9,13 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
 from sklearn.utils.validation import validate_data
 
-from tacit import validation
 from tacit.accounting.budget import Neighbouring
 from tacit.data import Column, Layout, PointReader, Schema
 from tacit.data.cells import texts
@@ -33,6 +32,16 @@ from tacit.planning.rules import pool_part
 from tacit.teachers.labels import ClassList
 from tacit.teachers.partition import votes_moved
 
+Source = Literal["records", "shards", "votes"]
+"""What ``X`` of a fit is: records, shards of them in files, or votes counted elsewhere."""
+
+
+def source_of(X: Any) -> Source:
+    """Return what kind of private input was given."""
+    if isinstance(X, ShardFolder):
+        return "shards"
+    return "votes" if isinstance(X, VotesElsewhere) else "records"
+
 
 @dataclass(frozen=True)
 class Voters:
@@ -41,6 +50,7 @@ class Voters:
     ``unit`` is what the guarantee is about, ``assumption`` what it relies on. Public.
     """
 
+    source: Source
     n_teachers: int
     unit: str
     assumption: str
@@ -51,7 +61,7 @@ class Voters:
         assumption = (
             "All records of a person are in one shard, and the key of the shards is secret."
         )
-        return cls(n_shards, "person", assumption)
+        return cls("shards", n_shards, "person", assumption)
 
     @classmethod
     def elsewhere(cls, n_teachers: int) -> Voters:
@@ -60,7 +70,7 @@ class Voters:
             "Votes were counted elsewhere: whoever counted them answers for it that a record "
             "reached one teacher, who voted once on every question."
         )
-        return cls(n_teachers, "record", assumption)
+        return cls("votes", n_teachers, "record", assumption)
 
 
 @dataclass(frozen=True)
@@ -120,12 +130,6 @@ def read_inputs(
 def _of_records(
     estimator: Any, X: Any, y: Any, X_public: Any, groups: Any, rng: np.random.Generator
 ) -> Inputs:
-    protect = validation.one_of(("records", "labels"), protect=estimator.protect)
-    if X_public is None and protect == "records":
-        raise InvalidArgument(
-            "`X_public` must be given to protect records: public points to ask the "
-            'teachers about. protect="labels" needs none, but protects labels alone.'
-        )
     refuse_scalar(X, "X")
     X, y = as_container(X), as_container(y)
     points = None
@@ -161,9 +165,6 @@ def _of_shards(estimator: Any, shards: ShardFolder, points: Any) -> Inputs:
 
 
 def _of_votes(estimator: Any, votes: VotesElsewhere, points: Any) -> Inputs:
-    if estimator.protect != "records":
-        raise InvalidArgument('`protect` must be "records" with votes counted elsewhere.')
-    relation_of("records", estimator.neighbouring, grouped=True, n_teachers=2)
     check_teachers(estimator.n_teachers, votes.counts.n_teachers, "those who voted")
     rows = votes.rows_in(points)
     estimator.schema_ = public_schema(estimator.schema, points)

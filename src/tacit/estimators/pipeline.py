@@ -3,7 +3,7 @@
     private records -> disjoint shards -> teachers -> votes
                                                        |  the only door: mechanism + ledger
     public points   -> questions ------------------> answers -> student
-                           ^---- chosen in rounds ------|
+                           ^---- chosen in batches ------|
 
 Everything above the door is private. Below it there are only answers that were priced before they
 were drawn and recorded before they were returned; a student may look at them to choose what to ask
@@ -36,9 +36,14 @@ from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource
 from tacit.report import PrivacyStatement
 from tacit.students.active.base import Strategy
-from tacit.students.active.rounds import NOTHING, Asked, ask_in_rounds
+from tacit.students.active.batches import NOTHING, Asked, ask_in_batches
 from tacit.students.passive import known_variance, released_labels
-from tacit.teachers.corrections.rounds import Corrected, Corrections, Schedule, correct_in_rounds
+from tacit.teachers.corrections.rounds import (
+    Corrected,
+    CorrectingTeachers,
+    Schedule,
+    correct_in_rounds,
+)
 from tacit.teachers.on_shards import count_on_shards
 from tacit.teachers.partition import (
     IndexArray,
@@ -87,7 +92,7 @@ class ShardedRecords:
 class Terms:
     """How answers may leave: what releases them, within which budget, on which account.
 
-    ``rule`` chooses the noise of every round anew, within ``budget``; the mechanism then says only
+    ``rule`` chooses the noise of every batch anew, within ``budget``; the mechanism then says only
     what kind of answer is given.
     """
 
@@ -115,7 +120,7 @@ class Terms:
     def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> LabellingService:
         """Return the service that answers from these votes.
 
-        Its guarantee is reserved now; with a rule, that of every round before the round is drawn.
+        Its guarantee is reserved now; with a rule, that of every batch before the batch is drawn.
         """
         if self.rule is None:
             labeler = Labeler(
@@ -158,8 +163,8 @@ class OpenPool:
 class Released:
     """Everything that left through the door, and which points of the pool it is about. Public.
 
-    ``planned`` is the number of questions the noise was fixed for, ``rounds`` says how many each
-    round had, and ``stopped`` why there are no more (see ``Asked``; "caller": no more were wanted).
+    ``planned`` is the number of questions the noise was fixed for, ``batches`` says how many each
+    batch had, and ``stopped`` why there are no more (see ``Asked``; "caller": no more were wanted).
     """
 
     positions: IndexArray
@@ -169,7 +174,7 @@ class Released:
     output: Output
     usage: dict[Event, int]
     planned: int
-    rounds: tuple[int, ...]
+    batches: tuple[int, ...]
     stopped: str
 
 
@@ -191,8 +196,8 @@ class ReleasedVotes:
     classes : array
     privacy : PrivacyStatement
         The guarantee of this release.
-    rounds : tuple of int
-        How many questions each round had.
+    batches : tuple of int
+        How many questions each batch had.
     """
 
     positions: IndexArray
@@ -201,7 +206,7 @@ class ReleasedVotes:
     variance: float | NDArray[np.float64]
     classes: NDArray[Any]
     privacy: PrivacyStatement
-    rounds: tuple[int, ...] = ()
+    batches: tuple[int, ...] = ()
 
 
 def votes_released(
@@ -217,7 +222,7 @@ def votes_released(
         variance=known_variance(answers) if shares else 0.0,
         classes=classes,
         privacy=privacy,
-        rounds=released.rounds,
+        batches=released.batches,
     )
 
 
@@ -258,7 +263,7 @@ def ask_teachers(
     Neighbours: as ``neighbouring`` says; one record (or person) reaches one shard, one teacher and
     at most one vote of every question. Price: what ``terms`` say, which is fixed, and refused
     when it does not fit the ledger, before anything is trained. It is reserved once the teachers
-    have voted (with a noise rule: round by round), before any noise is drawn: training that was
+    have voted (with a noise rule: batch by batch), before any noise is drawn: training that was
     interrupted has cost nothing. Nothing is released here.
     """
     terms.check(n_questions, n_teachers)
@@ -304,7 +309,7 @@ class ReleasedCorrections:
 
 
 def correct_student(
-    teachers: Corrections,
+    teachers: CorrectingTeachers,
     pool: NDArray[np.float64],
     n_classes: int,
     schedule: Schedule,
@@ -317,7 +322,7 @@ def correct_student(
 
     Parameters
     ----------
-    teachers : Corrections
+    teachers : CorrectingTeachers
         Trained on disjoint shards (``split``). Private.
     pool : array
         Public points in the student's coordinates.
@@ -366,7 +371,7 @@ def release_all(pool: OpenPool) -> Released:
     return _released(pool, pool.positions[:reached], answers, len(pool.positions), (reached,), why)
 
 
-def release_in_rounds(
+def release_in_batches(
     pool: OpenPool,
     strategy: Strategy,
     coordinates: Any,
@@ -374,10 +379,10 @@ def release_in_rounds(
     rng: np.random.Generator,
     *,
     planned: int,
-    n_rounds: int,
+    n_batches: int,
     n_classes: int,
     before: Released | None = None,
-    after_round: Callable[[Released], None] | None = None,
+    after_batch: Callable[[Released], None] | None = None,
 ) -> Released:
     """Let a student choose what to ask: PATE-ASQ, [LZCW21] Algorithm 5.
 
@@ -390,7 +395,7 @@ def release_in_rounds(
         How many are asked in all by the end of this call, and how many the noise was fixed for.
     before : Released, optional
         What was asked earlier; the run goes on from there.
-    after_round : callable, optional
+    after_batch : callable, optional
         Called with everything released so far.
 
     Privacy
@@ -408,22 +413,22 @@ def release_in_rounds(
 
     def so_far(asked: Asked, why: str) -> Released:
         where = pool.positions[asked.positions]
-        return _released(pool, where, list(answers), planned, asked.rounds, why)
+        return _released(pool, where, list(answers), planned, asked.batches, why)
 
     def told(asked: Asked) -> None:
-        if after_round is not None:
-            after_round(so_far(asked, "caller"))
+        if after_batch is not None:
+            after_batch(so_far(asked, "caller"))
 
-    found = ask_in_rounds(
+    found = ask_in_batches(
         strategy,
         coordinates,
         ask,
         n_questions,
         rng,
-        n_rounds=n_rounds,
+        n_batches=n_batches,
         n_classes=n_classes,
         start=start,
-        after_round=told,
+        after_batch=told,
     )
     unfinished = found.stopped == "budget" and n_questions < planned
     return so_far(found, "caller" if unfinished else found.stopped)
@@ -433,7 +438,7 @@ def _asked(pool: OpenPool, before: Released) -> Asked:
     """Return an earlier release in the numbering of the open pool."""
     place = {int(position): number for number, position in enumerate(pool.positions)}
     positions = np.array([place[int(p)] for p in before.positions], dtype=np.intp)
-    return Asked(positions, released_labels(before.answers), before.rounds, before.stopped)
+    return Asked(positions, released_labels(before.answers), before.batches, before.stopped)
 
 
 def _released(
@@ -441,7 +446,7 @@ def _released(
     positions: IndexArray,
     answers: Sequence[Answer],
     planned: int,
-    rounds: tuple[int, ...],
+    batches: tuple[int, ...],
     stopped: str,
 ) -> Released:
     service = pool.service
@@ -453,7 +458,7 @@ def _released(
         service.output,
         service.usage(),
         planned,
-        rounds,
+        batches,
         stopped,
     )
 

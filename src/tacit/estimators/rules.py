@@ -7,13 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tacit import validation
-from tacit.accounting.budget import Budget, Neighbouring
-from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.accounting.budget import Neighbouring
+from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote, StableVote
 from tacit.mechanisms.base import VoteMechanism
-
-CONFIDENT_SHARE = 0.2
-"""How far from an even vote to a unanimous one a confident answer lies: 60% of two classes."""
 
 
 def relation_of(protect: str, neighbouring: str, *, grouped: bool, n_teachers: Any) -> Neighbouring:
@@ -41,30 +38,6 @@ def relation_of(protect: str, neighbouring: str, *, grouped: bool, n_teachers: A
                 f"{n_teachers!r}: the number of records is private."
             )
     return found
-
-
-def own_mechanism(given: VoteMechanism, budget: Budget, n_classes: int) -> VoteMechanism:
-    """Return a mechanism of the caller's own, if it is for these classes and within the budget."""
-    if given.n_classes != n_classes:
-        raise InvalidArgument(
-            f"`mechanism` must be made for {n_classes} classes, got one for {given.n_classes}."
-        )
-    cost = given.epsilon(budget.delta)
-    if cost > budget.epsilon:
-        raise BudgetExceeded(
-            f"The mechanism given costs epsilon {cost:.4g} at delta {budget.delta:g}, above the "
-            f"budget's {budget.epsilon:g}. Use more noise or fewer answers, or raise the budget."
-        )
-    return given
-
-
-def refuse_class(given: Any) -> None:
-    """Refuse a mechanism's class where one of its objects is meant."""
-    if isinstance(given, type):
-        raise InvalidArgument(
-            f"`mechanism` must be a name or an object, got the class {given.__name__}; make one, "
-            f"for example with {given.__name__}.for_budget(...)."
-        )
 
 
 def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], int]) -> int:

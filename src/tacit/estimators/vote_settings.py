@@ -14,39 +14,30 @@ from sklearn.pipeline import Pipeline
 from tacit import validation
 from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget, Neighbouring
-from tacit.accounting.calibrate import Calibration
 from tacit.data.pool import PublicPool
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
+from tacit.estimators.combinations import is_auto, student_chooses
 from tacit.estimators.inputs import Voters, numbered
+from tacit.estimators.methods import Votes
 from tacit.estimators.pipeline import distinct_points
 from tacit.estimators.rules import (
-    CONFIDENT_SHARE,
     assumed,
     auto_or_number,
     number_of_teachers,
-    own_mechanism,
-    refuse_class,
     refuse_silent,
     relation_of,
 )
 from tacit.labeling import question_keys
-from tacit.mechanisms import (
-    ConfidentVote,
-    ExponentialVote,
-    GaussianVote,
-    LaplaceVote,
-    SparseVote,
-)
-from tacit.mechanisms.base import VoteMechanism
+from tacit.mechanisms.base import VoteMechanism, VoteRun
+from tacit.mechanisms.registry import make_mechanism, mechanism_type
 from tacit.noise import NoiseSource
+from tacit.planning.cutoff import AUTO_SHARE
 from tacit.planning.rules import questions_for, teachers_for
 from tacit.students.active.base import Strategy, check_classes
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
 from tacit.teachers.represented import represented
-
-NAMES = ("gaussian", "laplace", "confident", "exponential", "sparse")
 
 
 @dataclass(frozen=True)
@@ -72,9 +63,11 @@ class Resolved:
     learner: Any
     n_teachers: int
     n_questions: int
-    n_rounds: int
+    n_batches: int
     strategy: Strategy | None
     mechanism: VoteMechanism
+    noise_rule: Any
+    refusals: str
     neighbouring: Neighbouring
     representation: Any
     points: PublicPool
@@ -90,6 +83,7 @@ class Resolved:
 
 def resolve(
     settings: Any,
+    votes: Votes,
     pool: PublicPool,
     n_records: int | None,
     names: list[bytes] | None,
@@ -105,50 +99,65 @@ def resolve(
     ``own_features`` says that the pool is made of the records' own features, ``voters`` which
     teachers there are already; the number of records and ``names`` are not known then.
     """
-    validation.one_of(("unlabelled", "random"), refusals=settings.refusals)
+    validation.one_of(("unlabelled", "random"), refusals=votes.refusals)
     neighbouring, n_units, sharding = protected(settings, n_records, names, noise, voters)
     wanted = settings.n_teachers if voters is None else voters.n_teachers
     n_teachers = _teachers(wanted, n_units, budget)
-    _check_rule(settings)
-    output = _output(settings)
-    representation, spoken = _representation(settings, pool)
+    output = _output(votes, default_student=is_auto(settings.student))
+    representation, representation_name = _representation(settings, pool)
     points = pool if representation is None else _in(representation, pool)
-    asked = question_keys(points.points)
-    strategy = _strategy(settings, n_classes)
+    keys = question_keys(points.points)
+    strategy = _strategy(settings, votes, n_classes)
     chosen = strategy is not None
-    n_questions = _questions(settings, len(distinct_points(asked)), output, chosen, n_classes)
-    n_rounds = validation.positive_integer(n_rounds=settings.n_rounds)
-    mechanism = _mechanism(settings, budget, output, n_questions, n_classes, n_teachers)
+    n_questions = _questions(votes, len(distinct_points(keys)), output, chosen, n_classes)
+    n_batches = validation.positive_integer(n_batches=votes.n_batches)
+    n_batches = n_batches if chosen else 1
+    mechanism = make_mechanism(
+        votes.mechanism,
+        VoteRun(
+            budget,
+            n_classes,
+            n_teachers,
+            n_questions,
+            output,
+            refusals=max(1, round(AUTO_SHARE * n_questions)),
+            price_labels=votes.noise_rule is None,
+        ),
+    )
     refuse_silent(mechanism, n_teachers)
     unit = "record" if names is None else "person"
-    told = assumptions_of(settings, neighbouring, unit, representation, own_features)
+    assumptions = assumptions_of(settings, neighbouring, unit, representation, own_features)
     if voters is not None:
-        unit, told = voters.unit, (*told, voters.assumption)
+        unit, assumptions = voters.unit, (*assumptions, voters.assumption)
+    default_student = is_auto(settings.student)
     resolved = Resolved(
         learner=settings.learner,
         n_teachers=n_teachers,
         n_questions=n_questions,
-        n_rounds=n_rounds if chosen else 1,
+        n_batches=n_batches,
         strategy=strategy,
         mechanism=mechanism,
+        noise_rule=votes.noise_rule,
+        refusals=votes.refusals,
         neighbouring=neighbouring,
         representation=representation,
         points=points,
-        names=asked,
+        names=keys,
         unit=unit,
-        assumptions=told,
+        assumptions=assumptions,
         chosen={
+            "method": "Votes",
             "n_teachers": n_teachers,
-            "n_queries": n_questions,
+            "n_questions": n_questions,
             "query": "none: all at once" if strategy is None else repr(strategy),
-            "n_rounds": n_rounds if chosen else 1,
-            "mechanism": _spoken(mechanism, settings.noise_rule),
+            "n_batches": n_batches,
+            "mechanism": _mechanism_name(mechanism, votes.noise_rule),
             "release": output.value,
-            "representation": spoken,
-            "student": "NoiseAwareStudent" if settings.student is None else repr(settings.student),
+            "representation": representation_name,
+            "student": "NoiseAwareStudent" if default_student else repr(settings.student),
             "neighbouring": neighbouring.value,
             "protect": settings.protect,
-            "refusals": settings.refusals,
+            "refusals": votes.refusals,
         },
         n_units=n_units,
     )
@@ -188,68 +197,35 @@ def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
     return number_of_teachers(given, n_units, lambda n: teachers_for(n, budget.epsilon))
 
 
-def _output(settings: Any) -> Output:
-    release = validation.one_of(("auto", "label", "share"), release=settings.release)
-    if isinstance(settings.mechanism, VoteMechanism):
-        if release not in ("auto", settings.mechanism.output.value):
-            raise InvalidArgument(
-                f"`release` is {release!r}, but the mechanism given releases "
-                f"{settings.mechanism.output.value!r}."
-            )
-        return settings.mechanism.output
-    refuse_class(settings.mechanism)
-    name = validation.one_of(NAMES, mechanism=settings.mechanism)
-    can_share = name in ("gaussian", "laplace")
-    if release == "share" and not can_share:
-        raise InvalidArgument(f'`release` "share" needs Gaussian or Laplace noise, not {name!r}.')
-    if release == "auto":
-        return Output.SHARE if can_share and settings.student is None else Output.LABEL
-    return Output(release)
+def _output(votes: Votes, *, default_student: bool) -> Output:
+    if isinstance(votes.mechanism, VoteMechanism):
+        return votes.mechanism.output
+    if votes.release == "auto":
+        shares = default_student and mechanism_type(votes.mechanism).can_share
+        return Output.SHARE if shares else Output.LABEL
+    return Output(votes.release)
 
 
-def _gains_by_choosing(settings: Any) -> bool:
-    """Whether "auto" lets the student choose its questions.
-
-    Only the default student: what another makes of points that all lie near the boundary is not
-    known. And only where an answer costs the same whether it is hard or easy: mechanisms that
-    refuse hard questions would refuse nearly all that are chosen.
-    """
-    mechanism = settings.mechanism
-    if isinstance(mechanism, VoteMechanism):
-        alike = isinstance(mechanism, GaussianVote | LaplaceVote | ExponentialVote)
-    else:
-        alike = mechanism in ("gaussian", "laplace", "exponential")
-    return settings.student is None and alike
-
-
-def _strategy(settings: Any, n_classes: int) -> Strategy | None:
+def _strategy(settings: Any, votes: Votes, n_classes: int) -> Strategy | None:
     """Return who chooses the questions, refused before anything is spent if it cannot."""
-    query = settings.query
-    if isinstance(query, str) and query == "auto":
-        query = DiverseMargin() if _gains_by_choosing(settings) else None
-    if query is None:
-        if settings.noise_rule is not None:
-            raise InvalidArgument(
-                "`noise_rule` must come with a `query` strategy: it chooses the noise of every "
-                "round, and without a strategy there is only one."
-            )
+    if not student_chooses(settings, votes):
         return None
-    strategy = strategy_named(query)
+    strategy = DiverseMargin() if is_auto(votes.query) else strategy_named(votes.query)
     check_classes(strategy, n_classes)
     return strategy
 
 
-def _questions(settings: Any, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
-    most = _capacity(settings.mechanism)
-    if isinstance(settings.n_queries, str):
-        auto_or_number(n_queries=settings.n_queries)
+def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
+    most = _capacity(votes.mechanism)
+    if isinstance(votes.n_questions, str):
+        auto_or_number(n_questions=votes.n_questions)
         shares = output is Output.SHARE
         number = questions_for(n_points, shares=shares, chosen=chosen, n_classes=n_classes)
         return number if most is None else min(number, most)
-    number = min(validation.positive_integer(n_queries=settings.n_queries), n_points)
+    number = min(validation.positive_integer(n_questions=votes.n_questions), n_points)
     if most is not None and number > most:
         raise InvalidArgument(
-            f"`n_queries` must be at most {most}, what the mechanism given may answer, "
+            f"`n_questions` must be at most {most}, what the mechanism given may answer, "
             f"got {number}."
         )
     return number
@@ -263,68 +239,12 @@ def _capacity(mechanism: Any) -> int | None:
     return planned if isinstance(planned, int) else None
 
 
-def _check_rule(settings: Any) -> None:
-    if settings.noise_rule is None:
-        return
-    if not callable(settings.noise_rule):
-        raise InvalidArgument(
-            "`noise_rule` must be a function of (labels, size, even_sigma), got a "
-            f"{type(settings.noise_rule).__name__}."
-        )
-    if settings.mechanism != "gaussian":
-        raise InvalidArgument(
-            '`noise_rule` chooses Gaussian noise: it needs mechanism="gaussian", got '
-            f"{settings.mechanism!r}."
-        )
-
-
-def _mechanism(
-    settings: Any,
-    budget: Budget,
-    output: Output,
-    questions: int,
-    n_classes: int,
-    n_teachers: int,
-) -> VoteMechanism:
-    if isinstance(settings.mechanism, VoteMechanism):
-        return own_mechanism(settings.mechanism, budget, n_classes)
-    match settings.mechanism:
-        case "gaussian":
-            vote = GaussianVote.for_budget(
-                budget, answers=questions, n_classes=n_classes, output=output
-            )
-            if output is Output.SHARE or n_classes > 2 or settings.noise_rule is not None:
-                return vote
-            # A released bit costs about 2/pi of the count behind it; at a large delta the exact
-            # price of the count is the better proof.
-            bit = GaussianVote.for_budget(budget, answers=questions, calibration=Calibration.LABEL)
-            return min(vote, bit, key=lambda one: one.sigma)
-        case "laplace":
-            return LaplaceVote.for_budget(
-                budget, answers=questions, n_classes=n_classes, output=output
-            )
-        case "confident":
-            return ConfidentVote.for_budget(
-                budget,
-                questions=questions,
-                answers=questions,
-                threshold=CONFIDENT_SHARE * n_teachers
-                + (1 - CONFIDENT_SHARE) * n_teachers / n_classes,
-                n_classes=n_classes,
-            )
-        case "exponential":
-            return ExponentialVote.for_budget(budget, answers=questions, n_classes=n_classes)
-        case _:
-            cutoff = max(1, round(0.1 * questions))
-            return SparseVote.for_budget(budget, cutoff=cutoff, n_classes=n_classes)
-
-
-def _spoken(mechanism: VoteMechanism, rule: Any) -> str:
+def _mechanism_name(mechanism: VoteMechanism, rule: Any) -> str:
     if rule is None:
         return repr(mechanism)
     # A plain repr of a function shows its address.
     name = getattr(rule, "__qualname__", type(rule).__qualname__)
-    return f"{mechanism.name}, noise of every round chosen by {name}"
+    return f"{mechanism.name}, noise of every batch chosen by {name}"
 
 
 def _in(representation: Any, pool: PublicPool) -> PublicPool:

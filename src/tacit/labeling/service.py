@@ -32,7 +32,7 @@ from tacit.noise import LARGEST_SCALE, SMALLEST_SCALE, NoiseSource, Uncopyable
 
 IndexArray = NDArray[np.intp]
 NoiseRule = Callable[[NDArray[np.int64], int, float], float]
-"""From (labels released so far, size of the next round, even sigma) to the next round's sigma.
+"""From (labels released so far, size of the next batch, even sigma) to the next batch's sigma.
 
 The even sigma is the one at which what is left of the budget pays for every question that is still
 planned. The rule sees released labels only, never a vote.
@@ -117,7 +117,7 @@ class PlannedService(Uncopyable):
         try:
             answers = self._labeler.ask(self._votes[positions], names)
         except MechanismStopped:
-            answers = []  # the last answer of the round before used up what the run had
+            answers = []  # the last answer of the batch before used up what the run had
         self._stopped |= len(answers) < len(names)
         return answers
 
@@ -130,9 +130,9 @@ class PlannedService(Uncopyable):
 
 
 class FilteredService(Uncopyable):
-    """Answers with Gaussian noise that a rule chooses anew for every round.
+    """Answers with Gaussian noise that a rule chooses anew for every batch.
 
-    Every round is a plan of its own on the ledger, admitted by a privacy filter before it is drawn.
+    Every batch is a plan of its own on the ledger, admitted by a privacy filter before it is drawn.
     A filter adds up zero-concentrated prices, which costs about a tenth more noise than a plan that
     was fixed beforehand: a rule has to earn that back.
 
@@ -142,11 +142,11 @@ class FilteredService(Uncopyable):
         As for ``PlannedService``.
     rule : NoiseRule
     budget : Budget
-        What holds for all rounds together.
+        What holds for all batches together.
     planned : int
         How many questions are planned; the even sigma divides what is left by those that are left.
     ledger : Ledger
-        With ``zcdp`` composition: other ledgers would add up the epsilons of rounds.
+        With ``zcdp`` composition: other ledgers would add up the epsilons of batches.
     noise : NoiseSource
     output : Output
     key : str
@@ -176,7 +176,7 @@ class FilteredService(Uncopyable):
         self._votes, self._names, self._rule = _checked(votes, names), list(names), rule
         self._filter, self._ledger, self._noise = filter_for(budget), ledger, noise
         self._planned = validation.positive_integer(planned=planned)
-        self._output, self._key, self._round = output, key, 0
+        self._output, self._key, self._batch = output, key, 0
         self._answers: dict[int, Answer] = {}
         # What the filter has left is read and spent by one thread at a time.
         self._lock = threading.RLock()
@@ -199,7 +199,7 @@ class FilteredService(Uncopyable):
         return self._planned - len(self._answers)
 
     def ask(self, positions: IndexArray) -> list[Answer]:
-        """Answer one round; empty when the noise the rule wants does not fit any more."""
+        """Answer one batch; empty when the noise the rule wants does not fit any more."""
         with self._lock:
             new = list(dict.fromkeys(int(p) for p in positions if int(p) not in self._answers))
             if new and not self._draw(new):
@@ -218,14 +218,14 @@ class FilteredService(Uncopyable):
         if not self._filter.admits(event, times):
             return False
         self._filter.spend(event, times)
-        self._round += 1
+        self._batch += 1
         labeler = Labeler(
             plan,
             self._ledger,
             delta=self._filter.budget.delta,
             noise=self._noise,
             n_teachers=self._votes.n_teachers,
-            key=f"{self._key}-round-{self._round}",
+            key=f"{self._key}-batch-{self._batch}",
         )
         answers = labeler.ask(self._votes[new], [self._names[position] for position in new])
         self._answers.update(zip(new, answers, strict=True))
@@ -266,7 +266,7 @@ def even_sigma(limit: PrivacyFilter, questions: int, n_classes: int) -> float:
     >>> round(even_sigma(filter_for(Budget(1.0, 1e-5)), 300, 2), 1)
     70.5
     """
-    # A sliver stays unspent, so that rounding never refuses the last round.
+    # A sliver stays unspent, so that rounding never refuses the last batch.
     sliver = 1e-9 * limit.rho_limit
     left = limit.rho_limit - limit.rho - sliver
     if left <= sliver:
@@ -275,11 +275,11 @@ def even_sigma(limit: PrivacyFilter, questions: int, n_classes: int) -> float:
 
 
 def check_rule(ledger: Ledger) -> None:
-    """Refuse, before anything is trained, a ledger on which rounds would add up badly."""
+    """Refuse, before anything is trained, a ledger on which batches would add up badly."""
     if ledger.composition is not Composition.ZCDP:
         raise InvalidArgument(
             "`noise_rule` needs a ledger with composition 'zcdp', got "
-            f"{ledger.composition.value!r}: every round is a plan of its own, and adding up their "
+            f"{ledger.composition.value!r}: every batch is a plan of its own, and adding up their "
             "epsilons would waste most of the budget."
         )
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit import validation
@@ -70,10 +71,48 @@ class Mechanism(ABC):
         )
 
 
+@dataclass(frozen=True)
+class VoteRun:
+    """Public sizes that a mechanism is made for: see ``VoteMechanism.for_run``.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of all answers together.
+    n_classes, n_teachers, n_questions : int
+    output : Output
+        What is given away for one question.
+    refusals : int
+        How many refusals to plan for, where only refusals are paid for.
+    price_labels : bool
+        Whether a label of two classes may be priced as the bit that it is.
+    """
+
+    budget: Budget
+    n_classes: int
+    n_teachers: int
+    n_questions: int
+    output: Output = Output.LABEL
+    refusals: int = 1
+    price_labels: bool = False
+
+
 class VoteMechanism(Mechanism):
     """Releases the votes of a fixed number of teachers on one question after another."""
 
     n_classes: int
+    can_share: ClassVar[bool] = False
+    """Whether noisy shares of the vote can be released in place of labels."""
+    prices_alike: ClassVar[bool] = False
+    """Whether every question is answered, at one price, hard or easy."""
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> VoteMechanism:
+        """Return the mechanism with the least noise that keeps a run within its budget.
+
+        Mechanisms that have a name (``tacit.mechanisms.registry``) define it.
+        """
+        raise NotImplementedError(f"{cls.__name__} has no name: make one with `for_budget`.")
 
     @abstractmethod
     def start(self, *, noise: NoiseSource) -> Run:

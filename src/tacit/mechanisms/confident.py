@@ -16,10 +16,13 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget
 from tacit.accounting.calibrate import confident_sigmas
 from tacit.accounting.events import Event, GaussianCounts
-from tacit.mechanisms.base import Allowance, Run, VoteMechanism, label_answer
+from tacit.mechanisms.base import Allowance, Run, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import IntArray, VoteCounts
 from tacit.mechanisms.noisy_argmax import gaussian_counts, gaussian_moves, winners
 from tacit.noise import NoiseSource, checked_scale
+
+SHARE = 0.2
+"""How far from an even vote to a unanimous one a confident answer lies: 60% of two classes."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,16 @@ class ConfidentVote(VoteMechanism):
         validation.positive_integer(questions=self.questions)
         if self.answers is not None:
             validation.positive_integer(answers=self.answers)
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> ConfidentVote:
+        return cls.for_budget(
+            run.budget,
+            questions=run.n_questions,
+            answers=run.n_questions,
+            threshold=SHARE * run.n_teachers + (1 - SHARE) * run.n_teachers / run.n_classes,
+            n_classes=run.n_classes,
+        )
 
     @classmethod
     def for_budget(

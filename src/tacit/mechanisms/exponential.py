@@ -17,7 +17,7 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.calibrate import exponential_epsilon
 from tacit.accounting.events import ApproximateRelease, Event, ExponentialSelection
 from tacit.errors import InvalidArgument
-from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, label_answer
+from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import IntArray, VoteCounts
 from tacit.mechanisms.exact import selection
 from tacit.noise import NoiseSource
@@ -146,6 +146,7 @@ class ExponentialVote(VoteMechanism):
     """
 
     name: ClassVar[str] = "ExponentialVote"
+    prices_alike: ClassVar[bool] = True
     epsilon_per_answer: float
     n_classes: int = 2
     answers: int = 1
@@ -155,6 +156,10 @@ class ExponentialVote(VoteMechanism):
         object.__setattr__(self, "epsilon_per_answer", epsilon)
         validation.integer(2, n_classes=self.n_classes)
         validation.positive_integer(answers=self.answers)
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> ExponentialVote:
+        return cls.for_budget(run.budget, answers=run.n_questions, n_classes=run.n_classes)
 
     @classmethod
     def for_budget(cls, budget: Budget, *, answers: int, n_classes: int = 2) -> ExponentialVote:

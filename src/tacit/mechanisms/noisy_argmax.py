@@ -18,7 +18,7 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.calibrate import Calibration, gaussian_sigma, laplace_scale
 from tacit.accounting.events import Event, GaussianCounts, GaussianLabel, LaplaceCounts
 from tacit.errors import InvalidArgument
-from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, label_answers
+from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, VoteRun, label_answers
 from tacit.mechanisms.counts import IntArray, VoteCounts
 from tacit.noise import NoiseSource, checked_scale
 
@@ -124,6 +124,8 @@ class GaussianVote(VoteMechanism):
     """
 
     name: ClassVar[str] = "GaussianVote"
+    can_share: ClassVar[bool] = True
+    prices_alike: ClassVar[bool] = True
     sigma: float
     n_classes: int = 2
     answers: int = 1
@@ -142,6 +144,18 @@ class GaussianVote(VoteMechanism):
                 "`calibration` 'label' is proven for two classes and label output only; "
                 "use 'exact' here."
             )
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> GaussianVote:
+        vote = cls.for_budget(
+            run.budget, answers=run.n_questions, n_classes=run.n_classes, output=run.output
+        )
+        if run.output is Output.SHARE or run.n_classes > 2 or not run.price_labels:
+            return vote
+        # A released bit costs about 2/pi of the count behind it; at a large delta the exact price
+        # of the count is the better proof.
+        bit = cls.for_budget(run.budget, answers=run.n_questions, calibration=Calibration.LABEL)
+        return min(vote, bit, key=lambda one: one.sigma)
 
     @classmethod
     def for_budget(
@@ -211,6 +225,8 @@ class LaplaceVote(VoteMechanism):
     """
 
     name: ClassVar[str] = "LaplaceVote"
+    can_share: ClassVar[bool] = True
+    prices_alike: ClassVar[bool] = True
     scale: float
     n_classes: int = 2
     answers: int = 1
@@ -221,6 +237,12 @@ class LaplaceVote(VoteMechanism):
         validation.integer(2, n_classes=self.n_classes)
         validation.positive_integer(answers=self.answers)
         object.__setattr__(self, "output", _vote_output(self.output))
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> LaplaceVote:
+        return cls.for_budget(
+            run.budget, answers=run.n_questions, n_classes=run.n_classes, output=run.output
+        )
 
     @classmethod
     def for_budget(

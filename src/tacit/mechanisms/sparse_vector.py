@@ -21,7 +21,7 @@ from tacit.accounting.calibrate import sparse_vector
 from tacit.accounting.events import Event, SparseInstance
 from tacit.accounting.sparse import unstable_probability
 from tacit.errors import MechanismStopped, NoiseError
-from tacit.mechanisms.base import Run, VoteMechanism, label_answer
+from tacit.mechanisms.base import Run, VoteMechanism, VoteRun, label_answer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plain_votes
 from tacit.noise import NoiseSource, checked_scale
@@ -79,6 +79,10 @@ class SparseVote(VoteMechanism):
         object.__setattr__(self, "threshold", validation.non_negative(threshold=self.threshold))
         validation.positive_integer(cutoff=self.cutoff)
         validation.integer(2, n_classes=self.n_classes)
+
+    @classmethod
+    def for_run(cls, run: VoteRun) -> SparseVote:
+        return cls.for_budget(run.budget, cutoff=run.refusals, n_classes=run.n_classes)
 
     @classmethod
     def for_budget(

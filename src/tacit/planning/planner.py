@@ -92,6 +92,8 @@ class RunPlan:
     def settings(self) -> dict[str, Any]:
         """Return the arguments of ``PATEClassifier`` that run the plan; none if there is none.
 
+        Those of its method are ``votes()``: ``method=Votes(**plan.votes())``.
+
         Examples
         --------
         >>> plan = plan_run(
@@ -101,7 +103,7 @@ class RunPlan:
         ...     curve=VoteCurve.guessed({50: 0.8}),
         ... )
         >>> sorted(plan.settings())
-        ['delta', 'epsilon', 'mechanism', 'n_queries', 'n_teachers', 'query']
+        ['delta', 'epsilon', 'n_teachers']
         """
         if self.best is None:
             return {}
@@ -109,8 +111,15 @@ class RunPlan:
             "epsilon": self.budget.epsilon,
             "delta": self.budget.delta,
             "n_teachers": self.best.n_teachers,
-            "n_queries": self.best.questions,
+        }
+
+    def votes(self) -> dict[str, Any]:
+        """Return the arguments of ``Votes`` that run the plan; none if there is none."""
+        if self.best is None:
+            return {}
+        return {
             "mechanism": self.best.mechanism,
+            "n_questions": self.best.questions,
             "query": None,
         }
 
@@ -123,16 +132,18 @@ class RunPlan:
         name = type(self.best.mechanism).__name__
         return (
             "from sklearn.linear_model import LogisticRegression\n"
-            f"from tacit import {', '.join(sorted([name, 'PATEClassifier']))}\n\n"
+            f"from tacit import {', '.join(sorted([name, 'PATEClassifier', 'Votes']))}\n\n"
             "clf = PATEClassifier(\n"
             "    LogisticRegression(),\n"
             f"    epsilon={self.budget.epsilon!r},\n"
             f"    delta={self.budget.delta!r},\n"
             f"    classes={listed},\n"
             f"    n_teachers={self.best.n_teachers},\n"
-            f"    n_queries={self.best.questions},\n"
-            f"    mechanism={source(self.best.mechanism)},\n"
-            "    query=None,  # at random, all at once: what the forecast is about\n"
+            "    method=Votes(\n"
+            f"        {source(self.best.mechanism)},\n"
+            f"        n_questions={self.best.questions},\n"
+            "        query=None,  # at random, all at once: what the forecast is about\n"
+            "    ),\n"
             f"{student})\n"
             "clf.fit(X_private, y_private, X_public=X_pool)"
         )

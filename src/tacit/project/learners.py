@@ -28,7 +28,7 @@ LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
 """Short names: where the class is, and settings that suit shards of some tens of records."""
 
 BUILT_IN = "built-in"
-"""Logistic teachers that are fitted all at once and correct a student: "logistic" in Python."""
+"""Logistic teachers that are fitted all at once and correct a student: ``None`` in Python."""
 
 _NATIVE = "HistGradientBoostingClassifier"
 
@@ -56,7 +56,7 @@ def learner_for(name: str, params: Mapping[str, Any], schema: Schema) -> Any:
     if name == BUILT_IN:
         if params:
             raise InvalidArgument("`learner` built-in takes no arguments.")
-        return "logistic"
+        return None
     place, defaults = LEARNERS.get(name, (name, {}))
     made = _made(_class_at(place), {**defaults, **params}, place)
     if not schema.columns:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _LONGEST_SETTING = 2000
 _MOST_COLUMNS = 12
-_CALLED_WITH = ("n_teachers", "n_queries", "n_rounds", "release", "neighbouring", "protect",
+_CALLED_WITH = ("n_teachers", "n_questions", "n_batches", "release", "neighbouring", "protect",
                 "refusals")  # fmt: skip
 
 _PAGE = """<!DOCTYPE html>
@@ -193,15 +193,15 @@ def _released(report: RunReport) -> str:
         if shares
         else "The balance includes the noise: it is what was released, not what the records hold."
     )
-    rounds = ""
-    if len(report.rounds) > 1:
-        rounds = (
-            f"<p>In {len(report.rounds)} rounds of {min(report.rounds)} to {max(report.rounds)} "
-            f"questions, ended by: {escaped(report.ended())}.</p>"
+    batches = ""
+    if len(report.batches) > 1:
+        batches = (
+            f"<p>In {len(report.batches)} batches of {min(report.batches)} to "
+            f"{max(report.batches)} questions, ended by: {escaped(report.ended())}.</p>"
         )
     return _card(
         "What was released",
-        f"<h3>Answers and refusals</h3>{both}{rounds}"
+        f"<h3>Answers and refusals</h3>{both}{batches}"
         f'<h3>Labels by class</h3>{balance}<p class="note">{note}</p>',
         wide=True,
     )

@@ -43,7 +43,7 @@ def report_fields(saved: Mapping[str, Any]) -> dict[str, Any]:
         "released": _field(saved, "released", _counts),
         "settings": _field(saved, "settings", _mapping),
         "versions": _field(saved, "versions", _mapping, {}),
-        "rounds": _field(saved, "rounds", _whole_numbers, ()),
+        "batches": _field(saved, "batches", _whole_numbers, ()),
         "stopped": _field(saved, "stopped", _text, "budget"),
         "command": _field(saved, "command", _text, ""),
         "curve": _field(saved, "curve", _curve, None),

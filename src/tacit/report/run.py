@@ -31,7 +31,7 @@ def run_report(
         refused=labels.count(None),
         released={str(name): counted[index] for index, name in enumerate(classes)},
         settings=settings,
-        rounds=tuple(released.rounds),
+        batches=tuple(released.batches),
         stopped=released.stopped,
         versions=_versions(tacit_version),
     )

@@ -39,15 +39,15 @@ class RunReport:
         Every setting in force, "auto" resolved.
     versions : mapping
         Of the packages that matter.
-    rounds : tuple of int
-        How many questions each round had.
+    batches : tuple of int
+        How many questions each batch had.
     stopped : str
         Why there were no more: "budget" (all planned were asked), "pool", "strategy", "service"
         (the mechanism stopped) or "caller".
     command : str
         The command that made it, where there was one.
     curve : LearningCurve, optional
-        How the student grew from round to round.
+        How the student grew from batch to batch.
     check : PublicCheck, optional
         How the student did on labelled *public* points.
     """
@@ -59,7 +59,7 @@ class RunReport:
     released: Mapping[str, int]
     settings: Mapping[str, Any]
     versions: Mapping[str, str] = field(default_factory=dict)
-    rounds: tuple[int, ...] = ()
+    batches: tuple[int, ...] = ()
     stopped: str = "budget"
     command: str = ""
     curve: LearningCurve | None = None
@@ -76,7 +76,7 @@ class RunReport:
             "released": dict(self.released),
             "settings": dict(self.settings),
             "versions": dict(self.versions),
-            "rounds": list(self.rounds),
+            "batches": list(self.batches),
             "stopped": self.stopped,
             "command": self.command,
             "curve": None if self.curve is None else self.curve.to_dict(),
@@ -139,7 +139,7 @@ class RunReport:
         settings = "\n".join(f"    {name} = {value}" for name, value in self.settings.items())
         released = (
             f"    {self.asked} asked, {self.answered} answered, {self.refused} refused.\n"
-            f"{self._rounds()}"
+            f"{self._batches()}"
             f"    By class: {shares}.\n"
         )
         if self.corrected:
@@ -160,10 +160,10 @@ class RunReport:
             f"{self.check.accuracy:.3f} (95% interval {low:.3f} to {high:.3f}).\n"
         )
 
-    def _rounds(self) -> str:
-        if len(self.rounds) < 2:
+    def _batches(self) -> str:
+        if len(self.batches) < 2:
             return ""
-        return f"    {len(self.rounds)} rounds, ended by: {self.ended()}.\n"
+        return f"    {len(self.batches)} batches, ended by: {self.ended()}.\n"
 
     def _repr_html_(self) -> str:
         return f"{self.statement._repr_html_()}<pre>{html.escape(str(self))}</pre>"

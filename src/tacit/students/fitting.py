@@ -52,8 +52,8 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
 
     Parameters
     ----------
-    student : estimator or None
-        Not changed. None, the default student, needs no check.
+    student : estimator or "auto"
+        Not changed. "auto", the default student, needs no check.
     points : table
         Public points in the form the student will see.
     n_classes : int
@@ -63,7 +63,7 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
     InvalidArgument
         When it is a class, lacks ``fit`` or ``predict``, is a regressor, or fails.
     """
-    if student is None:
+    if _is_default(student):
         return
     _check_interface(student)
     name = type(student).__name__
@@ -86,6 +86,10 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
         )
 
 
+def _is_default(student: Any) -> bool:
+    return isinstance(student, str) and student == "auto"
+
+
 def _few(available: int, n_classes: int) -> NDArray[np.intp]:
     wanted = max(CHECKED_AT_LEAST, CHECKED_PER_CLASS * n_classes)
     return np.arange(min(wanted, available))
@@ -98,6 +102,8 @@ def _check_interface(student: Any) -> None:
             f"call it: {student.__name__}()."
         )
     name = type(student).__name__
+    if student is None or isinstance(student, str):
+        raise InvalidArgument(f"`student` must be 'auto' or an estimator, got {student!r}.")
     for method in ("fit", "predict"):
         if not callable(getattr(student, method, None)):
             raise InvalidArgument(f"`student` must have `fit` and `predict`; {name} lacks one.")
@@ -119,8 +125,8 @@ def fit_student(
 
     Parameters
     ----------
-    student : estimator or None
-        None: the noise-aware student.
+    student : estimator or "auto"
+        "auto": the noise-aware student.
     pool : table
         All public points.
     released : Released
@@ -133,13 +139,13 @@ def fit_student(
     """
     answers = released.answers
     asked = take(pool, released.positions)
-    if released.output is Output.SHARE and student is None and len(answers):
+    if released.output is Output.SHARE and _is_default(student) and len(answers):
         return FittedStudent(_on_shares(pool, asked, answers, n_classes, represented), n_classes)
     labels = released_labels(answers)
     if validation.one_of(("unlabelled", "random"), refusals=refusals) == "random":
         refused = labels == UNLABELLED
         labels[refused] = rng.integers(n_classes, size=int(refused.sum()))
-    if student is None:
+    if _is_default(student):
         student = make_pipeline(_coordinates(represented), NoiseAwareStudent())
     if _takes_unlabelled(student):
         everywhere = np.full(n_rows(pool), UNLABELLED)

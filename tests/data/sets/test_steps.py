@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-from tacit import PATEClassifier, PoolRepresentation, StepFeatures
+from tacit import Corrections, PATEClassifier, PoolRepresentation, StepFeatures
 from tacit.errors import InvalidArgument
 
 RNG = np.random.default_rng(0)
@@ -72,11 +72,10 @@ def test_a_linear_student_bends():
         make_pipeline(StepFeatures(20), PoolRepresentation()),
     ):
         model = PATEClassifier(
-            "logistic",
             epsilon=2.0,
             delta=1e-4,
             classes=[0, 1],
-            rounds=6,
+            method=Corrections(6),
             representation=representation,
             random_state=0,
             verbose=False,

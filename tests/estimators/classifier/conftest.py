@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from tests.support.method_settings import with_method
 
 from tacit import PATEClassifier
 from tacit.audit import SeededNoise
@@ -42,7 +43,7 @@ Make = Callable[..., PATEClassifier]
 def _make(kind: type[PATEClassifier], settings: dict[str, Any]) -> PATEClassifier:
     learner = settings.pop("learner", None) or LogisticRegression()
     defaults = {"epsilon": 100.0, "delta": 1e-5, "classes": [0, 1], "random_state": 3}
-    return kind(learner, **{**defaults, **settings})
+    return kind(learner, **{**defaults, **with_method(settings)})
 
 
 @pytest.fixture

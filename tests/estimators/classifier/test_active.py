@@ -34,9 +34,9 @@ class Few:
 
 @pytest.mark.parametrize("query", NAMED)
 def test_every_strategy_asks_no_more_than_planned_and_learns(make, task, query):
-    clf = make(query=query, n_queries=40).fit(task.X, task.y, X_public=task.pool)
+    clf = make(query=query, n_questions=40).fit(task.X, task.y, X_public=task.pool)
     report = clf.report()
-    assert report.asked <= 40 and sum(report.rounds) == report.asked
+    assert report.asked <= 40 and sum(report.batches) == report.asked
     assert len(set(clf.released_.positions)) == report.asked
     assert clf.privacy_.spent_epsilon <= clf.privacy_.epsilon <= 100
     assert clf.score(task.X, task.y) > 0.7
@@ -50,7 +50,7 @@ def test_strategies_see_points_and_released_labels_and_nothing_else(make, task):
             seen.append(given)
             return Margin().select(*given)
 
-    make(query=Spy(), n_queries=30).fit(task.X, task.y, X_public=task.pool)
+    make(query=Spy(), n_questions=30).fit(task.X, task.y, X_public=task.pool)
     for X_pool, asked, labels, k, rng in seen:
         assert type(X_pool) is np.ndarray and len(X_pool) == 60
         assert asked.dtype == np.intp and labels.dtype == np.int64 and len(asked) == len(labels)
@@ -71,14 +71,14 @@ def test_what_a_strategy_does_to_its_arguments_changes_nothing_released(make, ta
 
     pool = task.pool.copy()
     for coordinates in ("pool", "given"):
-        clf = make(query=Vandal(coordinates), n_queries=30).fit(task.X, task.y, X_public=pool)
+        clf = make(query=Vandal(coordinates), n_questions=30).fit(task.X, task.y, X_public=pool)
         assert len(set(clf.released_.positions)) == 30 and set(clf.released_.labels) == {0, 1}
         assert np.array_equal(pool, task.pool) and clf.score(task.X, task.y) > 0.7
 
 
 def test_noise_is_fixed_before_the_first_question(make, task):
-    one = make(query=Few(5), n_queries=40).fit(task.X, task.y, X_public=task.pool)
-    all_of_them = make(query="random", n_queries=40).fit(task.X, task.y, X_public=task.pool)
+    one = make(query=Few(5), n_questions=40).fit(task.X, task.y, X_public=task.pool)
+    all_of_them = make(query="random", n_questions=40).fit(task.X, task.y, X_public=task.pool)
     assert one.resolved_params_["mechanism"] == all_of_them.resolved_params_["mechanism"]
     assert one.privacy_.epsilon == all_of_them.privacy_.epsilon
     assert one.privacy_.spent_epsilon < one.privacy_.epsilon
@@ -101,7 +101,9 @@ def test_what_is_no_strategy_is_refused(make, task, query):
 def test_many_classes_can_be_asked_about(make, task):
     y = np.where(task.X[:, 2] > 0.5, 2, task.y)
     for query in ("diverse-margin", "margin", "flip-weight", "random"):
-        clf = make(query=query, classes=[0, 1, 2], n_queries=50).fit(task.X, y, X_public=task.pool)
+        clf = make(query=query, classes=[0, 1, 2], n_questions=50).fit(
+            task.X, y, X_public=task.pool
+        )
         assert clf.report().asked == 50 and clf.score(task.X, y) > 0.6
 
 
@@ -121,7 +123,7 @@ def test_auto_chooses_questions_only_where_that_is_known_to_help(make, task):
 
 def test_what_a_strategy_leaves_can_be_asked_later_at_no_cost(make, task):
     ledger = MemoryLedger(Budget(100.0, 1e-5))
-    clf = make(query=Few(12), n_queries=40, ledger=ledger, epsilon=90.0)
+    clf = make(query=Few(12), n_questions=40, ledger=ledger, epsilon=90.0)
     clf.fit(task.X, task.y, X_public=task.pool)
     first, reserved = clf.released_, ledger.reserved()
     assert clf.report().stopped == "strategy" and len(first.labels) == 12
@@ -148,7 +150,7 @@ def test_votes_are_let_go_when_there_is_nothing_left_to_ask(make, task):
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
 def test_copies_leave_the_votes_behind(make, task, copied):
-    clf = make(query=Few(12), n_queries=40).fit(task.X, task.y, X_public=task.pool)
+    clf = make(query=Few(12), n_questions=40).fit(task.X, task.y, X_public=task.pool)
     other = copied(clf)
     assert not {"_asking", "_run", "_released"} & set(vars(other))
     assert np.array_equal(other.predict(task.X), clf.predict(task.X))
@@ -160,8 +162,8 @@ def test_copies_leave_the_votes_behind(make, task, copied):
 
 
 def test_fitting_again_forgets_the_open_run(make, task):
-    clf = make(query=Few(12), n_queries=40).fit(task.X, task.y, X_public=task.pool)
-    clf.set_params(query=None).fit(task.X, task.y, X_public=task.pool)
+    clf = make(query=Few(12), n_questions=40).fit(task.X, task.y, X_public=task.pool)
+    clf.set_params(method__query=None).fit(task.X, task.y, X_public=task.pool)
     with pytest.raises(InvalidArgument, match="nothing left"):
         clf.keep_asking()
 
@@ -174,7 +176,7 @@ def test_a_failure_on_the_way_keeps_what_was_released(make, task):
             return np.arange(len(asked), len(asked) + k)
 
     ledger = MemoryLedger(Budget(100.0, 1e-5))
-    clf = make(query=Interrupted(), n_queries=40, ledger=ledger)
+    clf = make(query=Interrupted(), n_questions=40, ledger=ledger)
     with pytest.raises(KeyboardInterrupt):
         clf.fit(task.X, task.y, X_public=task.pool)
     assert len(clf.released_.labels) >= 20 and not hasattr(clf, "student_")
@@ -192,7 +194,7 @@ class Failing:
 
 def test_going_on_after_a_failure_starts_from_what_was_released(make, task):
     ledger = MemoryLedger(Budget(100.0, 1e-5))
-    clf = make(query=Few(12), n_queries=40, ledger=ledger)
+    clf = make(query=Few(12), n_questions=40, ledger=ledger)
     clf.fit(task.X, task.y, X_public=task.pool)
     student = clf.student_
     with pytest.raises(RuntimeError, match="no more ideas"):
@@ -212,7 +214,7 @@ def test_a_student_that_fails_after_going_on_costs_no_answers(make, task):
         def fit(self, X, y):
             raise RuntimeError("not today")
 
-    clf = make(query=Few(12), n_queries=40, student=LogisticRegression())
+    clf = make(query=Few(12), n_questions=40, student=LogisticRegression())
     clf.fit(task.X, task.y, X_public=task.pool)
     clf.set_params(student=Refusing())
     with pytest.raises(RuntimeError, match="not today"):
@@ -223,7 +225,7 @@ def test_a_student_that_fails_after_going_on_costs_no_answers(make, task):
 
 
 def test_spent_is_read_at_the_delta_of_the_guarantee(make, task):
-    clf = make(query=Few(12), n_queries=40).fit(task.X, task.y, X_public=task.pool)
+    clf = make(query=Few(12), n_questions=40).fit(task.X, task.y, X_public=task.pool)
     before = clf.privacy_.spent_epsilon
     clf.set_params(delta=0.2).keep_asking(1)
     assert clf.privacy_.delta == 1e-5 and clf.privacy_.spent_epsilon > before
@@ -240,14 +242,14 @@ def test_a_mechanism_that_stops_at_the_end_of_a_round_ends_the_run(make, task):
     vote = ConfidentVote.for_budget(
         Budget(100.0, 1e-5), questions=40, answers=12, threshold=11.0, n_classes=2
     )
-    clf = make(query=OneByOne(), mechanism=vote, n_queries=40, n_teachers=20)
+    clf = make(query=OneByOne(), mechanism=vote, n_questions=40, n_teachers=20)
     clf.fit(task.X, task.y, X_public=task.pool)
     assert clf.report().stopped == "service" and clf.report().answered == 12
-    assert all(clf.report().rounds) and "_asking" not in vars(clf)
+    assert all(clf.report().batches) and "_asking" not in vars(clf)
 
 
 def test_a_mechanism_that_pays_for_refusals_only_has_room_for_every_question(make, task):
-    settings = {"mechanism": "sparse", "n_queries": 40, "n_teachers": 20}
+    settings = {"mechanism": "sparse", "n_questions": 40, "n_teachers": 20}
     clf = make(query=Few(12), **settings).fit(task.X, task.y, X_public=task.pool)
     clf.keep_asking(query="random")
     assert clf.report().stopped == ("budget" if clf.report().asked == 40 else "service")
@@ -255,7 +257,7 @@ def test_a_mechanism_that_pays_for_refusals_only_has_room_for_every_question(mak
 
 def test_equal_points_are_one_question(make, task):
     pool = np.vstack([task.pool, task.pool[::-1]])
-    clf = make(query="diverse-margin", n_queries=200).fit(task.X, task.y, X_public=pool)
+    clf = make(query="diverse-margin", n_questions=200).fit(task.X, task.y, X_public=pool)
     assert clf.report().asked == 60 and clf.released_.positions.max() < 60
 
 
@@ -265,7 +267,7 @@ def test_a_strategy_that_knows_the_pool_row_by_row_is_cut_to_its_distinct_points
     pool = np.repeat(rng.random((40, 1)), 2, axis=0)
     cuts = np.linspace(0, 1, 51)
     cal = ExactCAL(pool[:, 0][None, :] >= cuts[:, None], vc_dimension=1)
-    clf = make(query=cal, n_queries=40, n_teachers=20)
+    clf = make(query=cal, n_questions=40, n_teachers=20)
     clf.fit(X, (X[:, 0] > 0.4).astype(int), X_public=pool)
     assert clf.report().stopped in ("strategy", "budget") and clf.report().asked <= 40
     assert set(clf.released_.positions % 2) == {0}
@@ -278,7 +280,7 @@ def test_a_noise_rule_stays_within_the_budget_whatever_it_wants(make, task):
     for greedy in (0.6, 0.9, 1.0, 5.0):
         clf = make(
             query="margin",
-            n_queries=40,
+            n_questions=40,
             epsilon=1.0,
             noise_rule=lambda labels, size, even, greedy=greedy: greedy * even,
         ).fit(task.X, task.y, X_public=task.pool)
@@ -297,7 +299,7 @@ def test_a_rule_sees_released_labels_only(make, task):
         seen.append((labels.copy(), size, even))
         return even
 
-    clf = make(query="random", n_queries=40, noise_rule=rule).fit(
+    clf = make(query="random", n_questions=40, noise_rule=rule).fit(
         task.X, task.y, X_public=task.pool
     )
     for labels, size, _ in seen:
@@ -318,9 +320,9 @@ def test_a_rule_that_spends_all_at_once_ends_the_run(make, task):
     def all_now(labels, size, even):
         return even * (size / 40) ** 0.5 if len(labels) == 0 else even
 
-    clf = make(query="random", n_queries=40, noise_rule=all_now)
+    clf = make(query="random", n_questions=40, noise_rule=all_now)
     clf.fit(task.X, task.y, X_public=task.pool)
-    assert clf.report().stopped == "service" and clf.report().rounds == (10,)
+    assert clf.report().stopped == "service" and clf.report().batches == (10,)
     assert "_asking" not in vars(clf)
 
 
@@ -361,7 +363,7 @@ def test_rounds_with_a_rule_add_up_on_a_given_ledger(make, task):
 
 
 def test_the_curve_tells_agreement_and_accuracy_only_with_public_labels(make, task):
-    clf = make(query="diverse-margin", n_queries=40, n_rounds=5)
+    clf = make(query="diverse-margin", n_questions=40, n_batches=5)
     clf.fit(task.X, task.y, X_public=task.pool)
     curve = clf.learning_curve()
     assert curve.asked[-1] == 40 and curve.accuracy is None and len(curve.asked) == 6
@@ -387,7 +389,7 @@ def test_a_ledger_that_fails_on_the_way_loses_nothing_it_recorded(make, task, mo
         return real(*given, **more)
 
     monkeypatch.setattr(ledger, "answer", flaky)
-    clf = make(query="margin", n_queries=40, ledger=ledger)
+    clf = make(query="margin", n_questions=40, ledger=ledger)
     with pytest.raises(LedgerUnavailable):
         clf.fit(task.X, task.y, X_public=task.pool)
     assert 10 <= len(clf.released_.labels) < 40

@@ -91,7 +91,7 @@ def test_one_group_for_all_names_the_groups(make, task, n_teachers):
     ("settings", "words"),
     [
         ({"n_teachers": "10"}, "`n_teachers` must be a number or 'auto', got '10'"),
-        ({"n_queries": "10"}, "`n_queries` must be a number or 'auto', got '10'"),
+        ({"n_questions": "10"}, "`n_questions` must be a number or 'auto', got '10'"),
         ({"representation": "pca"}, "`representation` must be 'auto', None or a transformer"),
         ({"representation": StandardScaler}, r"the class StandardScaler; call it"),
         ({"mechanism": GaussianVote}, r"the class GaussianVote; make one.*for_budget"),

@@ -56,7 +56,7 @@ def test_every_mechanism_as_an_object(make, task, mechanism):
     clf = make(mechanism=mechanism, n_teachers=20).fit(task.X, task.y, X_public=task.pool)
     assert clf.resolved_params_["release"] == mechanism.output.value
     planned = getattr(mechanism, "questions", getattr(mechanism, "answers", 60))
-    assert clf.resolved_params_["n_queries"] <= planned
+    assert clf.resolved_params_["n_questions"] <= planned
     assert clf.privacy_.epsilon == pytest.approx(mechanism.epsilon(1e-5))
 
 
@@ -85,7 +85,7 @@ def test_a_full_ledger_refuses_before_training(make, task, untrained):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"mechanism": GaussianVote.for_budget(BUDGET, answers=5), "n_queries": 6}, "at most 5"),
+        ({"mechanism": GaussianVote.for_budget(BUDGET, answers=5), "n_questions": 6}, "at most 5"),
         ({"mechanism": GaussianVote.for_budget(BUDGET, answers=5, n_classes=3)}, "2 classes"),
         ({"mechanism": "none"}, "gaussian"),
         ({"mechanism": "sparse", "release": "share"}, "share"),
@@ -93,7 +93,7 @@ def test_a_full_ledger_refuses_before_training(make, task, untrained):
         ({"release": "votes"}, "release"),
         ({"refusals": "drop"}, "refusals"),
         ({"protect": "nothing"}, "protect"),
-        ({"n_queries": 0}, "n_queries"),
+        ({"n_questions": 0}, "n_questions"),
         ({"n_teachers": 401}, "at most 400"),
         ({"n_teachers": "many"}, "auto"),
         ({"delta": 0.0}, "delta"),
@@ -113,7 +113,7 @@ def test_settings_that_do_not_fit_are_refused_before_training(
 
 def test_shares_carry_more_than_labels(make, task):
     shares = make(release="share").fit(task.X, task.y, X_public=task.pool)
-    labels = make(release="label", n_queries=60).fit(task.X, task.y, X_public=task.pool)
+    labels = make(release="label", n_questions=60).fit(task.X, task.y, X_public=task.pool)
     assert shares.resolved_params_["release"] == "share"
     assert labels.resolved_params_["release"] == "label"
     # Both use up the budget; a bit alone needs less noise for it.
@@ -128,12 +128,12 @@ def test_auto_release_follows_the_student(make, task):
 
 @pytest.mark.parametrize("asked", [7, 60, 1000])
 def test_the_number_of_questions_is_kept(make, task, asked):
-    clf = make(n_queries=asked).fit(task.X, task.y, X_public=task.pool)
+    clf = make(n_questions=asked).fit(task.X, task.y, X_public=task.pool)
     assert clf.report().asked == min(asked, 60) == clf.privacy_.questions
 
 
 STUDENTS = [
-    None,
+    "auto",
     LogisticRegression(),
     SelfTrainingClassifier(LogisticRegression()),
     LabelSpreading(),
@@ -145,7 +145,7 @@ STUDENTS = [
 @pytest.mark.parametrize("student", STUDENTS, ids=lambda s: type(s).__name__)
 @pytest.mark.parametrize("refusals", ["unlabelled", "random"])
 def test_students_with_refusals(make, task, student, refusals):
-    clf = make(student=student, mechanism="confident", refusals=refusals, n_queries=50)
+    clf = make(student=student, mechanism="confident", refusals=refusals, n_questions=50)
     clf.fit(task.X, task.y, X_public=task.pool)
     assert set(clf.predict(task.X)) <= {0, 1}
 
@@ -223,9 +223,9 @@ def test_equal_points_are_asked_once(make, task):
     clf = make().fit(task.X, task.y, X_public=doubled)
     assert clf.report().asked == 20
     once = make().fit(task.X, task.y, X_public=task.pool[:20])
-    assert clf.resolved_params_["n_queries"] == once.resolved_params_["n_queries"] == 20
+    assert clf.resolved_params_["n_questions"] == once.resolved_params_["n_questions"] == 20
     assert clf.resolved_params_["mechanism"] == once.resolved_params_["mechanism"]
-    many = make(n_queries=30).fit(task.X, task.y, X_public=doubled)
+    many = make(n_questions=30).fit(task.X, task.y, X_public=doubled)
     assert many.resolved_params_ == clf.resolved_params_
 
 
@@ -247,9 +247,9 @@ def test_a_threshold_that_no_vote_reaches_is_refused(make, task, untrained, mech
 def test_resolved_settings_name_every_choice(make, task):
     clf = make().fit(task.X, task.y, X_public=task.pool)
     chosen = clf.resolved_params_
-    assert {"n_teachers", "n_queries", "mechanism", "release", "representation"} <= set(chosen)
+    assert {"n_teachers", "n_questions", "mechanism", "release", "representation"} <= set(chosen)
     assert "auto" not in {str(value) for value in chosen.values()}
-    assert chosen["n_queries"] == 50 and chosen["release"] == "share"
+    assert chosen["n_questions"] == 50 and chosen["release"] == "share"
     assert chosen["query"].startswith("DiverseMargin")
     assert chosen["representation"].startswith("PoolRepresentation")
 

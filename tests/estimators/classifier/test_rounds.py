@@ -21,11 +21,20 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.estimators.classifier.label_classes import classes_in
+from tests.support.method_settings import with_method
 from tqdm import tqdm
 
 import tacit.estimators.corrections
 import tacit.teachers.corrections.logistic
-from tacit import Budget, PATEClassifier, PublicPool, load_student, save_student
+from tacit import (
+    Budget,
+    Corrections,
+    PATEClassifier,
+    PublicPool,
+    Votes,
+    load_student,
+    save_student,
+)
 from tacit.audit import SeededNoise
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
 from tacit.estimators.pipeline import ReleasedCorrections
@@ -61,7 +70,7 @@ class Pooled(Seeded):
         return super().fit(X, y, X_public, groups)
 
 
-@parametrize_with_checks([Pooled("logistic", rounds=2, **CHECKED)])
+@parametrize_with_checks([Pooled(method=Corrections(2), **CHECKED)])
 def test_estimator_checks(estimator, check):
     check(estimator)
 
@@ -69,13 +78,13 @@ def test_estimator_checks(estimator, check):
 def built_in(**settings: Any) -> PATEClassifier:
     defaults: dict[str, Any] = {"epsilon": 100.0, "delta": 1e-5, "classes": [0, 1]}
     defaults |= {"random_state": 3, "rounds": 6}
-    return PATEClassifier("logistic", **{**defaults, **settings})
+    return PATEClassifier(**with_method({**defaults, **settings}))
 
 
 def of(learner: Any, kind: type[PATEClassifier] = PATEClassifier, **settings: Any) -> Any:
     defaults: dict[str, Any] = {"epsilon": 100.0, "delta": 1e-5, "classes": [0, 1]}
     defaults |= {"random_state": 3, "rounds": 3, "n_teachers": 40}
-    return kind(learner, **{**defaults, **settings})
+    return kind(learner, **with_method({**defaults, **settings}))
 
 
 @pytest.fixture
@@ -93,8 +102,8 @@ def test_built_in_teachers_correct_a_student(task):
     assert type(clf.student_.model[-1]).__name__ == "LinearStudent"
 
 
-def test_the_learner_by_name_needs_no_number_of_rounds(task):
-    clf = built_in(rounds=None).fit(task.X, task.y, X_public=task.pool)
+def test_built_in_teachers_correct_unless_another_method_is_given(task):
+    clf = built_in().set_params(method="auto").fit(task.X, task.y, X_public=task.pool)
     same = built_in(rounds="auto").fit(task.X, task.y, X_public=task.pool)
     assert clf.resolved_params_ == same.resolved_params_
     assert clf.resolved_params_["rounds"] == clf.privacy_.planned == clf.privacy_.questions
@@ -115,7 +124,7 @@ def test_any_learner_with_weights_and_scores_corrects_a_student(task, learner):
     assert clf.score(task.X, task.y) > 0.75
 
 
-@pytest.mark.parametrize("learner", ["logistic", LogisticRegression()], ids=["built-in", "other"])
+@pytest.mark.parametrize("learner", [None, LogisticRegression()], ids=["built-in", "other"])
 def test_many_classes_and_labels_that_are_none(task, learner):
     y = np.array(["low", "middle", "high"])[np.digitize(task.X[:, 0], [-0.5, 0.5])]
     y[:5] = "unheard of"
@@ -136,7 +145,7 @@ def test_a_richer_representation_makes_a_richer_student(task):
 # ---- inputs -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", ["logistic", LogisticRegression()], ids=["built-in", "other"])
+@pytest.mark.parametrize("learner", [None, LogisticRegression()], ids=["built-in", "other"])
 def test_sparse_tables(task, learner):
     clf = of(learner).fit(sparse.csr_matrix(task.X), task.y, X_public=sparse.csr_matrix(task.pool))
     assert clf.score(sparse.csr_matrix(task.X), task.y) > 0.75
@@ -163,7 +172,7 @@ def test_wide_sparse_tables_are_word_counts(task, tmp_path):
 @pytest.mark.needs("pandas")
 @pytest.mark.parametrize(
     "learner",
-    ["logistic", make_pipeline(StandardScaler(), LogisticRegression())],
+    [None, make_pipeline(StandardScaler(), LogisticRegression())],
     ids=["built-in", "other"],
 )
 def test_frames(task, learner):
@@ -171,7 +180,7 @@ def test_frames(task, learner):
 
     names = ["a", "b", "c"]
     X, pool = pd.DataFrame(task.X, columns=names), pd.DataFrame(task.pool, columns=names)
-    if learner == "logistic":
+    if learner is None:
         for frame in (X, pool):
             frame["kind"] = pd.Categorical(np.where(frame["a"] > 0, "u", "v"))
     clf = of(learner).fit(X, task.y, X_public=pool)
@@ -199,7 +208,7 @@ def test_people_with_several_records(task):
     assert clf.score(task.X, task.y) > 0.8
 
 
-@pytest.mark.parametrize("learner", ["logistic", LogisticRegression()], ids=["built-in", "other"])
+@pytest.mark.parametrize("learner", [None, LogisticRegression()], ids=["built-in", "other"])
 def test_add_remove(task, learner):
     clf = of(learner, neighbouring="add-remove", n_teachers=100)
     clf.fit(task.X, task.y, X_public=task.pool, groups=np.arange(400))
@@ -230,8 +239,8 @@ def test_a_given_number_of_teachers_is_kept(task):
 def test_shards_and_votes_from_elsewhere_do_not_correct(task):
     counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
     votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
-    with pytest.raises(InvalidArgument, match="`rounds` needs the records themselves"):
-        PATEClassifier(None, classes=[0, 1], rounds=3).fit(votes, X_public=task.pool)
+    with pytest.raises(InvalidArgument, match="Corrections needs the records themselves"):
+        PATEClassifier(classes=[0, 1], method=Corrections(3)).fit(votes, X_public=task.pool)
 
 
 # ---- what is told -------------------------------------------------------------------------------
@@ -263,11 +272,11 @@ def test_what_was_released_is_kept_as_numbers(task):
 
 def test_questions_are_no_part_of_it(task):
     clf = built_in().fit(task.X, task.y, X_public=task.pool)
-    with pytest.raises(InvalidArgument, match="`keep_asking`.*`rounds`"):
+    with pytest.raises(InvalidArgument, match="`keep_asking`.*Corrections"):
         clf.keep_asking()
-    with pytest.raises(InvalidArgument, match="`learning_curve`.*`rounds`"):
+    with pytest.raises(InvalidArgument, match="`learning_curve`.*Corrections"):
         clf.learning_curve()
-    with pytest.raises(InvalidArgument, match="`rounds`"):
+    with pytest.raises(InvalidArgument, match="Corrections"):
         clf.report(curve=True)
 
 
@@ -280,13 +289,13 @@ def test_a_progress_bar_counts_rounds(task, capfd):
 
 
 def test_test_noise_is_marked(task):
-    assert not of("logistic", Seeded).fit(task.X, task.y, X_public=task.pool).privacy_.secure
+    assert not of(None, Seeded).fit(task.X, task.y, X_public=task.pool).privacy_.secure
 
 
 # ---- copies and files ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", ["logistic", LogisticRegression()], ids=["built-in", "other"])
+@pytest.mark.parametrize("learner", [None, LogisticRegression()], ids=["built-in", "other"])
 @pytest.mark.parametrize("representation", ["auto", None, StandardScaler()], ids=repr)
 def test_a_student_is_the_same_after_pickling_and_loading(task, learner, representation, tmp_path):
     clf = of(learner, representation=representation).fit(task.X, task.y, X_public=task.pool)
@@ -298,8 +307,11 @@ def test_a_student_is_the_same_after_pickling_and_loading(task, learner, represe
 
 
 def test_settings_survive_a_clone():
-    clf = built_in(rounds="auto")
-    assert clone(clf).get_params() == clf.get_params()
+    clf = built_in(rounds=7)
+    again = clone(clf)
+    assert again.method is not clf.method and again.method.rounds == 7
+    assert again.set_params(method__rounds="auto").method.rounds == "auto"
+    assert clf.method.rounds == 7
 
 
 def test_copies_hold_no_record(task):
@@ -315,7 +327,7 @@ def test_copies_hold_no_record(task):
 
 def test_the_same_seed_and_noise_make_the_same_student(task):
     one, two = (
-        of("logistic", Seeded).fit(task.X, task.y, X_public=task.pool).predict_proba(task.pool)
+        of(None, Seeded).fit(task.X, task.y, X_public=task.pool).predict_proba(task.pool)
         for _ in range(2)
     )
     assert one.tobytes() == two.tobytes()
@@ -350,10 +362,10 @@ def test_two_fits_add_up_on_one_ledger(task, tmp_path):
 def test_a_ledger_file_takes_no_test_noise(task, tmp_path):
     with closing(SqliteLedger(tmp_path / "ledger.sqlite", budget=Budget(2.5, 1e-4))) as file:
         with pytest.raises(LedgerError, match="noise"):
-            of("logistic", Seeded, ledger=file, epsilon=1.0).fit(task.X, task.y, X_public=task.pool)
+            of(None, Seeded, ledger=file, epsilon=1.0).fit(task.X, task.y, X_public=task.pool)
 
 
-@pytest.mark.parametrize("learner", ["logistic", LogisticRegression()], ids=["built-in", "other"])
+@pytest.mark.parametrize("learner", [None, LogisticRegression()], ids=["built-in", "other"])
 def test_a_full_ledger_refuses_before_training(task, learner, monkeypatch):
     def untrained(*args: Any, **settings: Any) -> None:
         raise AssertionError("a teacher was trained")
@@ -414,19 +426,14 @@ def test_an_interruption_on_the_way_keeps_what_was_released(task, ledger, monkey
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"student": LogisticRegression()}, "`student` must be left at None"),
-        ({"mechanism": "laplace"}, "`mechanism` must be left at 'gaussian'"),
-        ({"query": "margin"}, "`query` must be left at 'auto'"),
-        ({"release": "label"}, "`release` must be left at 'auto'"),
-        ({"n_queries": 20}, "`n_queries` must be left at 'auto'"),
-        ({"noise_rule": lambda *a: 1.0}, "`noise_rule` must be left at None"),
-        ({"n_rounds": 3}, "`n_rounds` must be left at 15"),
-        ({"refusals": "random"}, "`refusals` must be left at 'unlabelled'"),
-        ({"rounds": 0}, "`rounds` must be"),
-        ({"rounds": 2.5}, "`rounds` must be"),
-        ({"rounds": True}, "`rounds` must be"),
-        ({"rounds": "many"}, "`rounds` must be a number, 'auto' or None, got 'many'"),
-        ({"learner": "forest"}, "`learner` must be an object.*or 'logistic'.*got 'forest'"),
+        ({"student": LogisticRegression()}, "`student` must be left at 'auto'"),
+        ({"method__rounds": 0}, "`rounds` must be"),
+        ({"method__rounds": 2.5}, "`rounds` must be"),
+        ({"method__rounds": True}, "`rounds` must be"),
+        ({"method__rounds": "many"}, "`rounds` must be a number or 'auto', got 'many'"),
+        ({"method": "rounds"}, "`method` must be 'auto', Votes.*got 'rounds'"),
+        ({"method": Votes()}, "`learner` must be an object.*built-in teachers do not vote"),
+        ({"learner": "logistic"}, "`learner` must be an object.*or None for.*got 'logistic'"),
         ({"learner": KNeighborsClassifier()}, "takes `sample_weight`; KNeighborsClassifier"),
         ({"representation": "rich"}, "`representation`"),
     ],
@@ -444,7 +451,7 @@ def test_settings_that_do_not_fit_are_refused_before_anything_is_reserved(
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 1e308])
-@pytest.mark.parametrize("learner", ["logistic", RandomForestClassifier(3)], ids=["own", "forest"])
+@pytest.mark.parametrize("learner", [None, RandomForestClassifier(3)], ids=["own", "forest"])
 def test_a_private_value_raises_and_warns_nothing(task, odd, learner, capfd):
     X = task.X.copy()
     X[3], X[250, 1] = odd, odd

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.support.method_settings import with_method
 
 from tacit import Budget, PATEClassifier
 from tacit.accounting.budget import Neighbouring
@@ -33,7 +34,7 @@ def votes(pool: Any, **changed: Any) -> VotesElsewhere:
 
 def made(**changed: Any) -> PATEClassifier:
     settings = {"epsilon": 2.0, "delta": 1e-6, "classes": ["no", "yes"], "random_state": 0}
-    return PATEClassifier(**settings | changed)
+    return PATEClassifier(**settings | with_method(changed))
 
 
 @pytest.mark.parametrize("neighbouring", ["replace", "add-remove"])
@@ -49,7 +50,7 @@ def test_a_student_learns_from_them(pool: Any, neighbouring: str) -> None:
 
 def test_questions_may_be_named_instead_of_numbered(pool: Any) -> None:
     names = question_keys(pool[::2])
-    clf = made(query=None, n_queries=100, epsilon=500.0, release="label")
+    clf = made(query=None, n_questions=100, epsilon=500.0, release="label")
     clf.fit(votes(pool, rows=None, questions=names), X_public=pool)
     truth = (pool[clf.released_.positions, 0] > 0).astype(int)
     np.testing.assert_array_equal(clf.released_.labels, truth)

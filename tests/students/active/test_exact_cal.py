@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidArgument
-from tacit.students.active import ExactCAL, ask_in_rounds
+from tacit.students.active import ExactCAL, ask_in_batches
 
 CUTS = np.linspace(0, 1, 1001)
 
@@ -46,9 +46,9 @@ def test_rounds_of_any_size_ask_what_the_point_by_point_algorithm_asks(noise):
     predictions, truth = drawn(3, noise, n_points=700)
     cal = ExactCAL(predictions, vc_dimension=1, seed=4)
     expected, space = algorithm_4(predictions, truth, np.random.default_rng(4).permutation(700))
-    for n_rounds in (1, 15):
-        found = ask_in_rounds(
-            cal, truth[:, None], lambda at: truth[at], 700, None, n_rounds=n_rounds
+    for n_batches in (1, 15):
+        found = ask_in_batches(
+            cal, truth[:, None], lambda at: truth[at], 700, None, n_batches=n_batches
         )
         assert found.positions.tolist() == expected
         assert found.stopped == "strategy"
@@ -74,7 +74,7 @@ def test_thresholds_ask_few_labels_and_return_the_full_sample_minimiser(noise, l
 def test_a_run_cut_short_returns_the_best_on_what_was_released():
     predictions, truth = drawn(0, 0.1)
     cal = ExactCAL(predictions, vc_dimension=1)
-    found = ask_in_rounds(cal, truth[:, None], lambda at: truth[at], 60, None)
+    found = ask_in_batches(cal, truth[:, None], lambda at: truth[at], 60, None)
     assert len(found.positions) == 60
     mistakes = (predictions[:, found.positions] != found.labels).sum(axis=1)
     space = cal.version_space(found.positions, found.labels)

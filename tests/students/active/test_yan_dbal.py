@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tacit.data.sets import load_mushrooms
 from tacit.errors import InvalidArgument
-from tacit.students.active import YanDBAL, ask_in_rounds
+from tacit.students.active import YanDBAL, ask_in_batches
 from tacit.students.active.yan_dbal import one_pass
 
 NONE = np.array([], dtype=int)
@@ -40,7 +40,7 @@ def test_rounds_of_any_size_ask_the_same_points(train_on):
     X, y = separable()
     learner = YanDBAL(train_on=train_on, seed=3)
     runs = [
-        ask_in_rounds(learner, X, lambda at: y[at], 200, None, n_rounds=n).positions.tolist()
+        ask_in_batches(learner, X, lambda at: y[at], 200, None, n_batches=n).positions.tolist()
         for n in (1, 15, 200)
     ]
     assert runs[0] == runs[1] == runs[2]
@@ -51,7 +51,7 @@ def test_sparse_and_dense_pools_give_the_same_run():
     X, y = separable()
     X[np.abs(X) < 0.5] = 0
     dense, sparse = (
-        ask_in_rounds(YanDBAL(), pool, lambda at: y[at], 60, None).positions
+        ask_in_batches(YanDBAL(), pool, lambda at: y[at], 60, None).positions
         for pool in (X, sp.csr_matrix(X))
     )
     assert np.array_equal(dense, sparse)
@@ -59,7 +59,7 @@ def test_sparse_and_dense_pools_give_the_same_run():
 
 def test_its_own_model_learns():
     X, y = separable(1000)
-    found = ask_in_rounds(YanDBAL(), X, lambda at: y[at], 300, None)
+    found = ask_in_batches(YanDBAL(), X, lambda at: y[at], 300, None)
     w = YanDBAL().coefficients(X, found.positions, found.labels)
     assert np.mean((X @ w >= 0) == y) > 0.85
 
@@ -68,7 +68,7 @@ def test_constant_and_empty_columns_and_rows_do_no_harm():
     X, y = separable()
     X[:, 2] = 0.0
     X[:5] = 0.0
-    found = ask_in_rounds(YanDBAL(), X, lambda at: y[at], 60, None)
+    found = ask_in_batches(YanDBAL(), X, lambda at: y[at], 60, None)
     assert np.isfinite(YanDBAL().coefficients(X, found.positions, found.labels)).all()
 
 
@@ -85,7 +85,7 @@ def test_a_third_class_is_refused():
     with pytest.raises(InvalidArgument, match="2 classes apart, got 3"):
         YanDBAL().select(X, np.arange(3), np.array([0, 1, 2]), 5, None)
     with pytest.raises(InvalidArgument, match="2 classes apart, got 3"):
-        ask_in_rounds(YanDBAL(), X, None, 5, None, n_classes=3)
+        ask_in_batches(YanDBAL(), X, None, 5, None, n_classes=3)
 
 
 @pytest.mark.parametrize("wrong", [{"train_on": "all"}, {"mistakes": "ever"}, {"c0": 0.0}])
@@ -105,8 +105,8 @@ def test_mushrooms_take_about_as_many_questions_as_published():
         order = np.random.default_rng(seed).permutation(len(y))
         pool, test = order[6499 : 6499 + 162], order[6661:]
         learner, truth = YanDBAL(seed=seed), y[pool]
-        found = ask_in_rounds(
-            learner, data.X[pool], lambda at, truth=truth: truth[at], 49, None, n_rounds=1
+        found = ask_in_batches(
+            learner, data.X[pool], lambda at, truth=truth: truth[at], 49, None, n_batches=1
         )
         w = learner.coefficients(data.X[pool], found.positions, found.labels)
         asked.append(len(found.positions))

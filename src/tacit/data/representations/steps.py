@@ -35,9 +35,9 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    Fit it on the public pool alone; each row is then transformed by itself. With ``rounds``, put
-    ``PoolRepresentation`` behind it, with more coordinates than its default: rare values are weak
-    directions of the pool, and those are where a bent student gains.
+    Fit it on the public pool alone; each row is then transformed by itself. With ``Corrections``,
+    put ``PoolRepresentation`` behind it, with more coordinates than its default: rare values are
+    weak directions of the pool, and those are where a bent student gains.
 
     Examples
     --------

@@ -44,8 +44,9 @@ from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
 from tacit.ledger.messages import INSECURE_REFUSED
-from tacit.mechanisms.base import VoteMechanism
+from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.clipped_mean import ClippedMean
+from tacit.mechanisms.registry import make_mechanism
 from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PrivacyStatement
@@ -330,21 +331,17 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self, budget: Budget, n_teachers: int, n_classes: int, questions: int, *, error: float
     ) -> VoteMechanism:
         """Return the mechanism; ``error``, a released number, matters if it is estimated."""
-        refusals = None
+        refusals = 1
         if isinstance(self.mechanism, str) and self.mechanism == "sparse":
             refusals = rules.cutoff(
                 self.cutoff, budget, n_teachers=n_teachers, questions=questions, error=error
             )
-        found = rules.mechanism(
+        vote = make_mechanism(
             self.mechanism,
-            budget,
-            n_classes=n_classes,
-            n_teachers=n_teachers,
-            questions=questions,
-            refusals=refusals,
+            VoteRun(budget, n_classes, n_teachers, questions, refusals=max(1, refusals)),
         )
-        refuse_silent(found, n_teachers)
-        return found
+        refuse_silent(vote, n_teachers)
+        return vote
 
     def _chosen(
         self, vote: VoteMechanism, n_teachers: int, relation: Neighbouring

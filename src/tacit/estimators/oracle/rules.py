@@ -7,25 +7,9 @@ from typing import Any
 from tacit import validation
 from tacit.accounting.budget import Budget, Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.estimators.rules import (
-    CONFIDENT_SHARE,
-    assumed,
-    number_of_teachers,
-    own_mechanism,
-    refuse_class,
-)
-from tacit.mechanisms import (
-    ConfidentVote,
-    ExponentialVote,
-    GaussianVote,
-    LaplaceVote,
-    SparseVote,
-)
-from tacit.mechanisms.base import VoteMechanism
+from tacit.estimators.rules import assumed, number_of_teachers
 from tacit.planning.cutoff import AUTO_SHARE, hard_questions, largest_cutoff
 from tacit.planning.rules import teachers_for
-
-NAMES = ("sparse", "gaussian", "laplace", "confident", "exponential")
 
 ESTIMATE_SHARE = 0.2
 """Part of the budget that a private estimate of the error may take."""
@@ -69,38 +53,6 @@ def cutoff(given: Any, budget: Budget, *, n_teachers: int, questions: int, error
     if given == "auto":
         return min(most, max(1, round(AUTO_SHARE * questions)))
     return min(most, hard_questions(error, questions))
-
-
-def mechanism(
-    given: Any,
-    budget: Budget,
-    *,
-    n_classes: int,
-    n_teachers: int,
-    questions: int,
-    refusals: int | None,
-) -> VoteMechanism:
-    """Return the mechanism that answers within the budget."""
-    if isinstance(given, VoteMechanism):
-        return own_mechanism(given, budget, n_classes)
-    refuse_class(given)
-    match validation.one_of(NAMES, mechanism=given):
-        case "gaussian":
-            return GaussianVote.for_budget(budget, answers=questions, n_classes=n_classes)
-        case "laplace":
-            return LaplaceVote.for_budget(budget, answers=questions, n_classes=n_classes)
-        case "exponential":
-            return ExponentialVote.for_budget(budget, answers=questions, n_classes=n_classes)
-        case "confident":
-            even = n_teachers / n_classes
-            return ConfidentVote.for_budget(
-                budget,
-                questions=questions,
-                threshold=even + CONFIDENT_SHARE * (n_teachers - even),
-                n_classes=n_classes,
-            )
-        case _:
-            return SparseVote.for_budget(budget, cutoff=refusals or 1, n_classes=n_classes)
 
 
 def assumptions(neighbouring: Neighbouring, unit: str, *, own_ledger: bool) -> tuple[str, ...]:

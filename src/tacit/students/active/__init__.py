@@ -2,12 +2,12 @@
 
 from tacit.students.active.activeml import ScikitActiveML
 from tacit.students.active.base import Strategy, check_classes, check_selection, schedule
+from tacit.students.active.batches import Asked, ask_in_batches
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.exact_cal import ExactCAL
 from tacit.students.active.flip_weight import FlipWeight
 from tacit.students.active.margin import Margin, Random
 from tacit.students.active.named import strategy_named
-from tacit.students.active.rounds import Asked, ask_in_rounds
 from tacit.students.active.yan_dbal import YanDBAL
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "ScikitActiveML",
     "Strategy",
     "YanDBAL",
-    "ask_in_rounds",
+    "ask_in_batches",
     "check_classes",
     "check_selection",
     "schedule",

@@ -194,22 +194,22 @@ def _no_numbers(got: str) -> InvalidArgument:
     )
 
 
-def schedule(n_questions: int, n_rounds: int = 15, n_initial: int = 10) -> list[int]:
-    """Return how many questions to ask in each round.
+def schedule(n_questions: int, n_batches: int = 15, n_initial: int = 10) -> list[int]:
+    """Return how many questions to ask in each batch.
 
-    First max(n_initial, a tenth) to start from, then rounds of equal size. Rounds cost no privacy:
-    the number of answers fixes the noise, not when they are asked for.
+    First max(n_initial, a tenth) to start from, then batches of equal size. Batches cost no
+    privacy: the number of answers fixes the noise, not when they are asked for.
 
     Examples
     --------
-    >>> schedule(49, n_rounds=5)
+    >>> schedule(49, n_batches=5)
     [10, 8, 8, 8, 8, 7]
     """
     n_questions = validation.integer(0, n_questions=n_questions)
-    n_rounds = validation.positive_integer(n_rounds=n_rounds)
+    n_batches = validation.positive_integer(n_batches=n_batches)
     first = min(n_questions, max(n_initial, -(-n_questions // 10)))
-    share, extra = divmod(n_questions - first, n_rounds)
-    sizes = [first] + [share + (position < extra) for position in range(n_rounds)]
+    share, extra = divmod(n_questions - first, n_batches)
+    sizes = [first] + [share + (position < extra) for position in range(n_batches)]
     return [size for size in sizes if size > 0]
 
 

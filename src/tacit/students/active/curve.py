@@ -1,4 +1,4 @@
-"""How a student grew from round to round: post-processing of what was released."""
+"""How a student grew from batch to batch: post-processing of what was released."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tacit.students.passive import UNLABELLED, released_labels
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """One entry per round. Public.
+    """One entry per batch. Public.
 
     Attributes
     ----------
     asked : tuple of int
-        Questions asked by the end of each round.
+        Questions asked by the end of each batch.
     foreseen : tuple of float
-        Share of the *next* round's released labels that the student of this round predicted; NaN
+        Share of the *next* batch's released labels that the student of this batch predicted; NaN
         after the last. Points that were chosen because they are hard are foreseen less often.
     fitted : tuple of float
         Share of all labels released so far that the student reproduces.
@@ -83,7 +83,7 @@ def learning_curve(
     *,
     test: tuple[Any, NDArray[np.int64]] | None = None,
 ) -> LearningCurve:
-    """Fit a student after each round and compare it with what was released.
+    """Fit a student after each batch and compare it with what was released.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def learning_curve(
         Labelled public points; an index of -1 counts as wrong.
     """
     labels = released_labels(released.answers)
-    ends = np.cumsum(released.rounds).tolist()
+    ends = np.cumsum(released.batches).tolist()
     foreseen, fitted, accuracy = [], [], []
     for end, after in zip(ends, [*ends[1:], ends[-1]] if ends else [], strict=True):
         part = replace(released, positions=released.positions[:end], answers=released.answers[:end])

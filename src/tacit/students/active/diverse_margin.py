@@ -22,7 +22,7 @@ class DiverseMargin(Margin):
 
     The ``factor * k`` points of smallest margin are put into ``k`` clusters, those nearest the
     boundary weighing most (1 - tanh(margin / 2)), and one point near each centre is asked.
-    ``Margin`` alone asks for many near-copies of one point in a round.
+    ``Margin`` alone asks for many near-copies of one point in a batch.
 
     Parameters
     ----------

@@ -47,8 +47,8 @@ class ExactCAL:
     >>> x = rng.random(500)
     >>> thresholds = np.linspace(0, 1, 101)
     >>> cal = ExactCAL(x[None, :] >= thresholds[:, None], vc_dimension=1)
-    >>> from tacit.students.active import ask_in_rounds
-    >>> found = ask_in_rounds(cal, x[:, None], lambda at: x[at] >= 0.4, 500, rng)
+    >>> from tacit.students.active import ask_in_batches
+    >>> found = ask_in_batches(cal, x[:, None], lambda at: x[at] >= 0.4, 500, rng)
     >>> len(found.positions) < 100
     True
     >>> float(thresholds[cal.best(found.positions, found.labels)])

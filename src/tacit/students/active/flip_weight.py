@@ -50,7 +50,7 @@ class FlipWeight:
     n_initial : int, default 10
         Until so many points were asked, and two classes released, points are random.
     n_candidates : int, default 100
-        With an estimator of your own: so many random candidates are tried in each round.
+        With an estimator of your own: so many random candidates are tried in each batch.
 
     Notes
     -----

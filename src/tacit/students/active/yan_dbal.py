@@ -47,7 +47,7 @@ class YanDBAL:
     -----
     State: none. Each call replays the stream from the start with the released labels. Order and
     passes come from ``seed``, not from the ``rng`` of the call, so the replay takes the same path
-    every time; a run may stop, resume or be cut into rounds of any size and asks the same points.
+    every time; a run may stop, resume or be cut into batches of any size and asks the same points.
     A batch can have no question, and a short selection means that answers are needed to go on.
 
     Limits: ``c0`` does not carry over between data sets, and a wrong inferred label locks in: it is

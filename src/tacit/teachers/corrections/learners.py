@@ -267,8 +267,8 @@ def check_correcting(learner: Any) -> None:
     >>> check_correcting(KNeighborsClassifier())
     Traceback (most recent call last):
         ...
-    tacit.errors.InvalidArgument: `rounds` needs a learner whose `fit` takes `sample_weight`; \
-KNeighborsClassifier does not. Leave `rounds` out, or choose another learner.
+    tacit.errors.InvalidArgument: `method` Corrections needs a learner whose `fit` takes \
+`sample_weight`; KNeighborsClassifier does not. Use Votes, or choose another learner.
     """
     name = learner_name(learner)
     taken = inspect.signature(final_step(learner).fit).parameters
@@ -276,13 +276,13 @@ KNeighborsClassifier does not. Leave `rounds` out, or choose another learner.
     anything = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in taken.values())
     if "sample_weight" not in taken and not anything:
         raise InvalidArgument(
-            f"`rounds` needs a learner whose `fit` takes `sample_weight`; {name} does not. Leave "
-            "`rounds` out, or choose another learner."
+            f"`method` Corrections needs a learner whose `fit` takes `sample_weight`; {name} does "
+            "not. Use Votes, or choose another learner."
         )
     if not (hasattr(learner, "decision_function") or hasattr(learner, "predict_proba")):
         raise InvalidArgument(
-            f"`rounds` needs a learner with `decision_function` or `predict_proba`; {name} has "
-            "neither. Leave `rounds` out, or choose another learner."
+            "`method` Corrections needs a learner with `decision_function` or `predict_proba`; "
+            f"{name} has neither. Use Votes, or choose another learner."
         )
 
 

@@ -20,7 +20,7 @@ Release = Callable[[int, Callable[[], Iterator[FloatArray]]], Answer]
 """Releases the mean of contributions for a round: its number, and what makes them."""
 
 
-class Corrections(Protocol):
+class CorrectingTeachers(Protocol):
     """Teachers that correct a student."""
 
     n_teachers: int
@@ -89,7 +89,7 @@ class Corrected:
 
 
 def correct_in_rounds(
-    teachers: Corrections,
+    teachers: CorrectingTeachers,
     pool: FloatArray,
     n_classes: int,
     schedule: Schedule,
@@ -102,7 +102,7 @@ def correct_in_rounds(
 
     Parameters
     ----------
-    teachers : Corrections
+    teachers : CorrectingTeachers
         Private.
     pool : array
         Public points in the student's coordinates, with a constant.
@@ -152,7 +152,7 @@ def _kept(lengths: FloatArray, radius: float) -> float:
 
 
 def _scaled(
-    teachers: Corrections, metric: Metric, radius: float
+    teachers: CorrectingTeachers, metric: Metric, radius: float
 ) -> Callable[[], Iterator[FloatArray]]:
     """Return what makes the contributions in units of the radius, when it is called. Private."""
 

@@ -31,8 +31,8 @@ class Asked:
     ----------
     positions : array of positions in the pool
     labels : array of class indices, -1 for a refusal
-    rounds : tuple of int
-        How many questions each round had.
+    batches : tuple of int
+        How many questions each batch had.
     stopped : {"budget", "pool", "strategy", "service"}
         Why it ended: all planned answers given, no point left, the strategy wants no more, or the
         labelling service stopped.
@@ -40,7 +40,7 @@ class Asked:
 
     positions: IndexArray
     labels: NDArray[np.int64]
-    rounds: tuple[int, ...]
+    batches: tuple[int, ...]
     stopped: str
 
 
@@ -48,17 +48,17 @@ NOTHING = Asked(np.array([], dtype=np.intp), np.array([], dtype=np.int64), (), "
 """What a run starts from."""
 
 
-def ask_in_rounds(
+def ask_in_batches(
     strategy: Strategy,
     X_pool: Any,
     ask: Ask,
     n_questions: int,
     rng: np.random.Generator,
     *,
-    n_rounds: int = 15,
+    n_batches: int = 15,
     n_classes: int = 2,
     start: Asked = NOTHING,
-    after_round: Callable[[Asked], None] | None = None,
+    after_batch: Callable[[Asked], None] | None = None,
 ) -> Asked:
     """Let a strategy ask up to ``n_questions``, [LZCW21] Algorithm 5 without the teachers.
 
@@ -73,27 +73,28 @@ def ask_in_rounds(
     n_questions : int
         The number of answers the noise was fixed for; ``start`` counts towards it.
     rng : numpy Generator
-    n_rounds : int, default 15
-        Rounds after the first, which is ``max(10, n_questions / 10)``. More rounds cost no privacy.
+    n_batches : int, default 15
+        Batches after the first, which is ``max(10, n_questions / 10)``. More batches cost no
+        privacy.
     n_classes : int, default 2
         A strategy that cannot tell so many apart is refused before anything is asked.
     start : Asked, optional
         What was asked before: the run goes on from there.
-    after_round : callable, optional
+    after_batch : callable, optional
         Called with everything asked so far: for progress and learning curves.
 
     Examples
     --------
     >>> from tacit.students.active import Margin
     >>> X = np.linspace(0, 1, 200)[:, None]
-    >>> found = ask_in_rounds(
+    >>> found = ask_in_batches(
     ...     Margin(), X, lambda at: X[at, 0] > 0.3, 40, np.random.default_rng(0)
     ... )
     >>> len(found.positions), found.stopped
     (40, 'budget')
     """
     check_classes(strategy, validation.integer(2, n_classes=n_classes))
-    bounds = np.cumsum(schedule(n_questions, n_rounds)).tolist()
+    bounds = np.cumsum(schedule(n_questions, n_batches)).tolist()
     state = start
     while len(state.positions) < n_questions:
         done = len(state.positions)
@@ -110,8 +111,8 @@ def ask_in_rounds(
         if len(chosen) == 0:
             return _ended(state, "strategy")
         state = _extended(state, chosen, ask(chosen), n_classes)
-        if after_round is not None:
-            after_round(state)
+        if after_batch is not None:
+            after_batch(state)
         if len(state.positions) < done + len(chosen):
             return _ended(state, "service")
     return _ended(state, "budget")
@@ -131,10 +132,10 @@ def _extended(state: Asked, chosen: IndexArray, answers: ArrayLike, n_classes: i
     return Asked(
         np.concatenate([state.positions, chosen[: len(labels)]]),
         np.concatenate([state.labels, labels]),
-        (*state.rounds, len(labels)) if len(labels) else state.rounds,
+        (*state.batches, len(labels)) if len(labels) else state.batches,
         state.stopped,
     )
 
 
 def _ended(state: Asked, why: str) -> Asked:
-    return Asked(state.positions, state.labels, state.rounds, why)
+    return Asked(state.positions, state.labels, state.batches, why)

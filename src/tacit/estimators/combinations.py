@@ -1,0 +1,149 @@
+"""Which method a fit uses, and which settings cannot be combined."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit import validation
+from tacit.errors import InvalidArgument
+from tacit.estimators.inputs import Source
+from tacit.estimators.methods import Corrections, Votes
+from tacit.estimators.rules import relation_of
+from tacit.mechanisms.base import VoteMechanism
+from tacit.mechanisms.registry import mechanism_type
+from tacit.teachers.corrections.learners import check_correcting
+from tacit.teachers.partition import Partition, votes_moved
+
+
+def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
+    """Return the method in force: the one given, or what "auto" stands for.
+
+    "auto" is ``Corrections`` for the built-in teachers and ``Votes`` for any learner, and for
+    votes counted elsewhere.
+    """
+    if isinstance(settings.learner, str):
+        raise InvalidArgument(
+            "`learner` must be an object with fit and predict, or None for the built-in "
+            f"(logistic) teachers, got {settings.learner!r}."
+        )
+    method = settings.method
+    if isinstance(method, str) and method == "auto":
+        built_in = settings.learner is None and source != "votes"
+        return Corrections() if built_in else Votes()
+    if not isinstance(method, Votes | Corrections):
+        raise InvalidArgument(
+            f"`method` must be 'auto', Votes(...) or Corrections(...), got {method!r}."
+        )
+    return method
+
+
+def is_auto(given: Any) -> bool:
+    """Whether a setting is left at "auto"; objects are not compared with a text."""
+    return isinstance(given, str) and given == "auto"
+
+
+def check_combination(
+    settings: Any,
+    method: Votes | Corrections,
+    source: Source,
+    *,
+    has_pool: bool,
+    has_groups: bool,
+) -> None:
+    """Raise ``InvalidArgument`` for settings that cannot be used together.
+
+    The table "What does not go together" of ``docs/guide/classifier.md`` has a row for each. Only
+    settings and the form of the input are looked at: no private value.
+    """
+    _check_data(settings, source, has_pool=has_pool, has_groups=has_groups)
+    if isinstance(method, Corrections):
+        _check_corrections(settings, source)
+    else:
+        _check_votes(settings, method, source)
+
+
+def _check_data(settings: Any, source: Source, *, has_pool: bool, has_groups: bool) -> None:
+    protect = validation.one_of(("records", "labels"), protect=settings.protect)
+    if source == "votes" and protect != "records":
+        raise InvalidArgument('`protect` must be "records" with votes counted elsewhere.')
+    if source == "records" and protect == "records" and not has_pool:
+        raise InvalidArgument(
+            "`X_public` must be given to protect records: public points to ask the "
+            'teachers about. protect="labels" needs none, but protects labels alone.'
+        )
+    elsewhere = source != "records"  # people and the number of teachers are known already
+    relation = relation_of(
+        protect,
+        settings.neighbouring,
+        grouped=has_groups or elsewhere,
+        n_teachers=2 if elsewhere else settings.n_teachers,
+    )
+    if source == "shards":
+        votes_moved(Partition.HASH, relation)
+
+
+def _check_corrections(settings: Any, source: Source) -> None:
+    if source != "records":
+        raise InvalidArgument(
+            "`method` Corrections needs the records themselves. For shards in files give a "
+            "`learner` and use Votes; for votes counted elsewhere use Votes."
+        )
+    if not is_auto(settings.student):
+        raise InvalidArgument(
+            "`student` must be left at 'auto' with the method Corrections, which corrects a "
+            f"linear student, got {settings.student!r}. Votes trains any student."
+        )
+    if settings.learner is not None:
+        check_correcting(settings.learner)
+
+
+def _check_votes(settings: Any, votes: Votes, source: Source) -> None:
+    if settings.learner is None and source != "votes":
+        raise InvalidArgument(
+            "`learner` must be an object with fit and predict for the method Votes, got None: "
+            "the built-in teachers do not vote. Use Corrections for those."
+        )
+    kind = mechanism_type(votes.mechanism)
+    release = validation.one_of(("auto", "label", "share"), release=votes.release)
+    if isinstance(votes.mechanism, VoteMechanism):
+        if release not in ("auto", votes.mechanism.output.value):
+            raise InvalidArgument(
+                f"`release` is {release!r}, but the mechanism given releases "
+                f"{votes.mechanism.output.value!r}."
+            )
+    elif release == "share" and not kind.can_share:
+        raise InvalidArgument(
+            f'`release` "share" needs Gaussian or Laplace noise, not {votes.mechanism!r}.'
+        )
+    if votes.noise_rule is not None:
+        _check_noise_rule(votes, chooses=student_chooses(settings, votes))
+
+
+def _check_noise_rule(votes: Votes, *, chooses: bool) -> None:
+    if not callable(votes.noise_rule):
+        raise InvalidArgument(
+            "`noise_rule` must be a function of (labels, size, even_sigma), got a "
+            f"{type(votes.noise_rule).__name__}."
+        )
+    if votes.mechanism != "gaussian":
+        raise InvalidArgument(
+            '`noise_rule` chooses Gaussian noise: it needs mechanism="gaussian", got '
+            f"{votes.mechanism!r}."
+        )
+    if not chooses:
+        raise InvalidArgument(
+            "`noise_rule` must come with a `query` strategy: it chooses the noise of every "
+            "batch, and without a strategy there is only one."
+        )
+
+
+def student_chooses(settings: Any, votes: Votes) -> bool:
+    """Whether the student chooses its questions.
+
+    "auto" lets only the default student: what another makes of points that all lie near the
+    boundary is not known. And only where an answer costs the same whether it is hard or easy:
+    mechanisms that refuse hard questions would refuse nearly all that are chosen.
+    """
+    if not is_auto(votes.query):
+        return votes.query is not None
+    return is_auto(settings.student) and mechanism_type(votes.mechanism).prices_alike
