@@ -97,31 +97,23 @@ def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier
 
 def _method(asked: Asked, n_points: int) -> Votes | Corrections:
     """Return the method that the options describe."""
+    votes = Votes(
+        asked.mechanism,
+        release=asked.release,
+        n_questions=n_points if asked.n_questions == "all" else asked.n_questions,
+        query=None if asked.query == "none" else asked.query,
+        n_batches=asked.n_batches,
+    )
     if asked.rounds is None and asked.learner != BUILT_IN:
-        return Votes(
-            asked.mechanism,
-            release=asked.release,
-            n_questions=n_points if asked.n_questions == "all" else asked.n_questions,
-            query=None if asked.query == "none" else asked.query,
-            n_batches=asked.n_batches,
-        )
-    for name, unset in _VOTES.items():
-        if getattr(asked, name) not in unset:
+        return votes
+    defaults = Votes().get_params()
+    for name, value in votes.get_params().items():
+        if value != defaults[name]:
             raise InvalidArgument(
                 f"--{name.replace('_', '-')} is about votes: leave it out with --rounds and "
                 "--learner built-in, whose teachers correct a student."
             )
     return Corrections("auto" if asked.rounds is None else asked.rounds)
-
-
-_VOTES: dict[str, tuple[Any, ...]] = {
-    "mechanism": ("gaussian",),
-    "release": ("auto",),
-    "query": ("auto", "none"),
-    "n_questions": ("auto",),
-    "n_batches": (15,),
-}
-"""Options that only ``Votes`` has, and the values of options that were left out."""
 
 
 def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:
