@@ -96,13 +96,18 @@ def _noise(seed: int) -> Iterator[Any]:
 
 
 def _votes(record: Record, before: Record | None, halt: bool) -> Iterator[Any]:
-    cast: list[IntArray] = []
+    # One array per teacher, who may be tested before it votes. The objects are kept alive: the
+    # identity of one that is gone would come again.
+    cast: dict[int, IntArray] = {}
+    alive: list[Any] = []
     depth = [0]
 
     def votes(original: Callable[..., IntArray]) -> Callable[..., IntArray]:
         def recorded(self: Any, X: Any) -> IntArray:
             found = original(self, X)
-            cast.append(found.copy())
+            alive.append(self)
+            before_now = cast.get(id(self), np.empty(0, dtype=found.dtype))
+            cast[id(self)] = np.concatenate([before_now, found])
             return found
 
         return recorded
@@ -112,8 +117,9 @@ def _votes(record: Record, before: Record | None, halt: bool) -> Iterator[Any]:
             if depth[0]:
                 return original(self, counts)
             array = counts.private_array().copy()
-            record.ballots.append(Ballot(array, counts.n_teachers, cast.copy()))
+            record.ballots.append(Ballot(array, counts.n_teachers, list(cast.values())))
             cast.clear()
+            alive.clear()
             if halt:
                 raise Halt
             depth[0] += 1
