@@ -90,7 +90,7 @@ class Reading:
     ``epsilon``
         Holds with total probability of failure ``delta``, whenever and why ever one stops.
     ``as_if_planned``
-        What the same events would cost had exactly they been planned beforehand. Smaller, and
+        What the same events would cost if only these answers had been planned beforehand. Smaller, and
         *not* a guarantee for a run that stopped because of its answers.
     """
 
