@@ -90,8 +90,8 @@ class Reading:
     ``epsilon``
         Holds with total probability of failure ``delta``, whenever and why ever one stops.
     ``as_if_planned``
-        What the same events would cost if only these answers had been planned beforehand. Smaller, and
-        *not* a guarantee for a run that stopped because of its answers.
+        What the same events would cost if only they had been planned. Smaller, and *not* a
+        guarantee for a run that stopped because of its answers.
     """
 
     epsilon: float
@@ -101,7 +101,7 @@ class Reading:
     def __str__(self) -> str:
         return (
             f"epsilon {self.epsilon:.3f} at delta {self.delta:.3g} whenever you stop; "
-            f"{self.as_if_planned:.3f} had exactly this been planned (not a guarantee)."
+            f"{self.as_if_planned:.3f} if only this had been planned (not a guarantee)."
         )
 
 

@@ -67,7 +67,7 @@ class PrivacyStatement:
     epsilon, delta : float
         The guarantee that holds for everything this run released, fixed before it began.
     spent_epsilon : float
-        What the answers actually given would have cost if only these answers had been planned. Not a
+        What the answers actually given would have cost if only these had been planned. Not a
         guarantee: see ``docs/proofs/composition.md``.
     neighbouring : Neighbouring
     unit : str
@@ -150,8 +150,8 @@ class PrivacyStatement:
         words = (
             f"Budget: epsilon {budget} at delta {delta}, fixed before the first {one}; this is "
             f"the guarantee, whatever was asked and whenever it stopped. Spent: the answers given "
-            f"would have cost epsilon {spent} if only these answers had been planned. That is a reading, "
-            "not a guarantee, because when to stop may depend on the answers."
+            f"would have cost epsilon {spent} if only these answers had been planned. That is a "
+            "reading, not a guarantee, because when to stop may depend on the answers."
         )
         if self.planned is not None and self.planned > self.questions:
             words += (
