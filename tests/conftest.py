@@ -17,6 +17,12 @@ from tests.support.postgres import PostgresServer, programs
 
 pytest_plugins = ["pytester"]
 
+# Scripts that tests start in interpreters of their own import `tests.support`, too.
+_ROOT = str(Path(__file__).resolve().parents[1])
+_PATH = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+if _ROOT not in _PATH:
+    os.environ["PYTHONPATH"] = os.pathsep.join([_ROOT, *filter(None, _PATH)])
+
 FLOOR = 3500
 """A full run that sees fewer tests than this fails: tests that never run protect nothing."""
 

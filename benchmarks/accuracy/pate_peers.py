@@ -19,7 +19,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit import PATEClassifier, Votes
 from tacit.accounting.budget import Budget
-from tacit.estimators.pipeline import distinct_points
+from tacit.estimators.vote_settings import distinct_points
 from tacit.labeling import VotesElsewhere, question_keys
 from tacit.mechanisms import ConfidentVote, GaussianVote
 from tacit.students.active import YanDBAL

@@ -39,14 +39,9 @@ from tacit.data.pool import take
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.data.sets import load_two_classes
 from tacit.data.sets.synthetic import LogisticModel
-from tacit.estimators.pipeline import (
-    OpenPool,
-    Released,
-    Terms,
-    distinct_points,
-    release_all,
-    release_in_batches,
-)
+from tacit.estimators.releases import Released
+from tacit.estimators.vote_settings import distinct_points
+from tacit.estimators.voting import OpenPool, Terms, release_all, release_in_batches
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote

@@ -29,7 +29,7 @@ from vote_sets import EPSILON, OURS, Split, VoteSet
 
 from tacit.data.pool import take
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.estimators.pipeline import OpenPool, Terms, release_in_batches
+from tacit.estimators.voting import OpenPool, Terms, release_in_batches
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.noise import NoiseSource, SecureNoise

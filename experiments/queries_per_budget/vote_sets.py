@@ -19,7 +19,7 @@ from tacit.accounting.budget import Budget
 from tacit.data.pool import take
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.data.sets import load_a9a, load_mnist, load_mushrooms, load_newsgroups, load_votes
-from tacit.estimators.pipeline import distinct_points
+from tacit.estimators.vote_settings import distinct_points
 from tacit.labeling import question_keys
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plurality, vote_distance

@@ -21,14 +21,9 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.price import price
 from tacit.data.pool import take
 from tacit.data.sets import Labelled
-from tacit.estimators.pipeline import (
-    OpenPool,
-    Released,
-    Terms,
-    distinct_points,
-    release_all,
-    release_in_batches,
-)
+from tacit.estimators.releases import Released
+from tacit.estimators.vote_settings import distinct_points
+from tacit.estimators.voting import OpenPool, Terms, release_all, release_in_batches
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote

@@ -132,7 +132,7 @@ def stage(folder: Path) -> str:
 
 def _unrecorded(folder: Path, ledger: object) -> list[str]:
     pool = read_pool(folder / "pool.csv", Reading(), label="ill")
-    names = question_keys(np.asarray(PointReader(pool.schema).records(pool.points)))
+    names = question_keys(PointReader(pool.schema).records(pool.points))
     known = ledger.recorded(PlanId(1), names)  # type: ignore[attr-defined]
     found = []
     with (folder / "labels.csv").open() as file:

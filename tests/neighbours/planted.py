@@ -23,8 +23,8 @@ from tests.neighbours.pairs import Pair
 READ = "tacit.estimators.classifier.read_inputs"
 """Reads what a fit was given: (estimator, X, y, X_public, groups, rng) to ``Inputs``."""
 
-PROTECTED = "tacit.estimators.correction_settings.protected"
-"""Says what is protected: (settings, n_records, names, ...) to (relation, n_units, sharding)."""
+PROTECTED = "tacit.estimators.classifier.resolve_protection"
+"""Resolves what is protected: (settings, n_records, people, ...) to (protection, assignment)."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,8 @@ def _after_reading(change: Callable[[Any], Any]) -> Any:
     original = resolve_name(READ)
 
     def read(*given: Any) -> Any:
-        return change(original(*given))
+        inputs = original(*given)
+        return replace(inputs, records=change(inputs.records))
 
     return mock.patch(READ, read)
 
@@ -171,9 +172,11 @@ def shard_size_from_the_number_of_people() -> Iterator[None]:
     """The nominal size of a shard is the number of people over that of teachers."""
     original = resolve_name(PROTECTED)
 
-    def protected(settings: Any, n_records: int, names: Any, *more: Any) -> Any:
-        relation, n_units, sharding = original(settings, n_records, names, *more)
-        return relation, len(set(names)) if n_units is None else n_units, sharding
+    def protected(settings: Any, n_records: int, people: Any, *more: Any) -> Any:
+        protection, assignment = original(settings, n_records, people, *more)
+        if protection.n_units is None:
+            protection = replace(protection, n_units=len(set(people)))
+        return protection, assignment
 
     with mock.patch(PROTECTED, protected):
         yield

@@ -22,7 +22,8 @@ from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.audit.estimates import AuditResult
-from tacit.estimators.pipeline import OpenPool, Released, release_in_batches
+from tacit.estimators.releases import Released
+from tacit.estimators.voting import OpenPool, release_in_batches
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote

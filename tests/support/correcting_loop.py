@@ -20,7 +20,7 @@ from tests.support.audited_runs import audit_runs
 from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.audit.estimates import AuditResult
-from tacit.estimators.pipeline import correct_student
+from tacit.estimators.corrections import release_rounds
 from tacit.labeling.means import PlannedMeans
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms.clipped_mean import ClippedMean, clip_to_grid
@@ -144,7 +144,7 @@ class CorrectingLoop:
             noise=noise,
             key="audit",
         )
-        found = correct_student(teachers, _public()[1], 2, Schedule(self.rounds, _CLIP), means, rng)
+        found = release_rounds(teachers, _public()[1], 2, Schedule(self.rounds, _CLIP), means, rng)
         ratio = evidence(found, teachers.metrics, mechanism)
         return int(np.clip(np.floor(ratio), -3, 2)), round(found.radii[0], 9)
 

@@ -50,7 +50,7 @@ class Enumeration:
 
     Examples
     --------
-    >>> from tacit.accounting import sampling
+    >>> from tacit.mechanisms.exact import sampling
     >>> with enumerated() as every:
     ...     law = every.law(lambda: int(sampling.random_subset(4, 1, noise=every.noise)[0]))
     >>> law

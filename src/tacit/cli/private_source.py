@@ -15,7 +15,7 @@ from tacit.data.shards import ShardFolder, open_shards
 from tacit.data.tables import Pool, Reading, read_points, read_pool, read_private
 from tacit.data.tables.files import opened
 from tacit.errors import InvalidArgument
-from tacit.estimators.inputs import Voters
+from tacit.estimators.protection import ExistingTeachers
 from tacit.labeling import read_counts
 
 
@@ -34,7 +34,7 @@ class PrivateSource(Protocol):
     def read(self, asked: Asked, pool: Pool, reading: Reading) -> dict[str, Any]:
         """Return what a fit is given. Private."""
 
-    def voters(self, asked: Asked) -> Voters | None:
+    def voters(self, asked: Asked) -> ExistingTeachers | None:
         """Return teachers that are there already."""
 
     def identity(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class _Records:
         )
         return {"X": table.X, "y": table.y, "groups": table.groups}
 
-    def voters(self, asked: Asked) -> Voters | None:
+    def voters(self, asked: Asked) -> ExistingTeachers | None:
         return None
 
     def identity(self) -> dict[str, Any]:
@@ -125,8 +125,8 @@ class _Shards:
     def read(self, asked: Asked, pool: Pool, reading: Reading) -> dict[str, Any]:
         return {"X": self._shards}
 
-    def voters(self, asked: Asked) -> Voters | None:
-        return Voters.of_shards(self._shards.n_shards)
+    def voters(self, asked: Asked) -> ExistingTeachers | None:
+        return ExistingTeachers.of_shards(self._shards.n_shards)
 
     def identity(self) -> dict[str, Any]:
         return {"shards": self._shards.fingerprint}
@@ -166,8 +166,8 @@ class _Counts:
         )
         return {"X": votes}
 
-    def voters(self, asked: Asked) -> Voters | None:
-        return Voters.elsewhere(self._teachers(asked))
+    def voters(self, asked: Asked) -> ExistingTeachers | None:
+        return ExistingTeachers.elsewhere(self._teachers(asked))
 
     def identity(self) -> dict[str, Any]:
         return {"counts": True}

@@ -22,12 +22,11 @@ from tacit.data.tables import Pool, Reading, read_labelled
 from tacit.data.tables.files import opened
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.estimators.combinations import check_combination
-from tacit.estimators.correction_settings import (
-    resolve_corrections,
-)
+from tacit.estimators.correction_settings import resolve_corrections
 from tacit.estimators.inputs import checked_points
 from tacit.estimators.methods import Corrections, Votes
-from tacit.estimators.vote_settings import resolve
+from tacit.estimators.protection import resolve_protection
+from tacit.estimators.vote_settings import resolve_votes
 from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import Account
@@ -155,18 +154,14 @@ def _price(
         has_pool=True,
         has_groups=names is not None,
     )
+    protection, _ = resolve_protection(clf, asked.n, names, noise, voters)
     if isinstance(method, Corrections):
-        assert asked.n is not None  # there are records, and no voters
-        correcting, _ = resolve_corrections(
-            clf, method, points, asked.n, names, budget, n_classes, noise
-        )
+        correcting = resolve_corrections(clf, method, points, protection, budget, n_classes)
         plan, chosen = correcting.mechanism.plan(budget.delta), correcting.chosen
     else:
-        how, _ = resolve(
-            clf, method, points, asked.n, names, budget, n_classes, noise, voters=voters
-        )
-        plan = how.mechanism.plan(budget.delta, n_teachers=how.n_teachers)
-        chosen = how.chosen
+        voting = resolve_votes(clf, method, points, protection, budget, n_classes)
+        plan = voting.mechanism.plan(budget.delta, n_teachers=voting.n_teachers)
+        chosen = voting.chosen
     clf.ledger.check_plan(plan)
     cost = plan.guarantee
     if asked.as_json:

@@ -15,14 +15,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import __version__, validation
 from tacit.accounting.budget import Budget
-from tacit.data.pool import n_rows
+from tacit.data.pool import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
-from tacit.estimators.asking import Asking
+from tacit.estimators import pipeline
 from tacit.estimators.combinations import check_combination, is_auto, resolve_method
-from tacit.estimators.correction_settings import resolve_corrections
-from tacit.estimators.corrections import correct, corrections_released
+from tacit.estimators.correction_settings import CorrectionSettings, resolve_corrections
 from tacit.estimators.inputs import (
     Inputs,
+    PrivateRecords,
     checked_points,
     class_list,
     generator,
@@ -31,24 +31,23 @@ from tacit.estimators.inputs import (
     workers,
 )
 from tacit.estimators.methods import Corrections, Votes
-from tacit.estimators.opening import open_pool, tell_memory
-from tacit.estimators.pipeline import (
+from tacit.estimators.pipeline import RunContext, RunState
+from tacit.estimators.protection import resolve_protection
+from tacit.estimators.query_loop import QueryLoop
+from tacit.estimators.releases import (
     Released,
     ReleasedCorrections,
+    ReleasedRounds,
     ReleasedVotes,
-    Terms,
-    release_all,
-    votes_released,
+    released_values,
 )
-from tacit.estimators.run_place import RunPlace
 from tacit.estimators.statements import (
-    corrections_statement,
-    votes_statement,
-    warn_of_large,
-    warn_of_little,
+    print_memory_estimate,
+    statement_of,
+    warn_about_answers,
+    warn_about_delta,
 )
-from tacit.estimators.vote_settings import Resolved, resolve
-from tacit.labeling.means import PlannedMeans
+from tacit.estimators.vote_settings import VoteSettings, resolve_votes
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.protocol import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
@@ -56,10 +55,11 @@ from tacit.report import PublicCheck, RunReport
 from tacit.report.public_check import check_predictions
 from tacit.report.run import corrections_report, run_report
 from tacit.students.active.curve import LearningCurve, learning_curve
-from tacit.students.fitting import FittedStudent, check_student, fit_student
-from tacit.teachers.corrections.rounds import Corrected
-from tacit.teachers.learner import check_learner
+from tacit.students.fitting import FittedStudent
 from tacit.teachers.represented import represented
+
+_FIT_STATE = ("_fit", "_open_questions")
+"""Attributes that pickles and copies leave behind: votes are private, and the pool is not ours."""
 
 
 def _student_has(name: str) -> Any:
@@ -235,145 +235,98 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if budget.delta == 0:
             raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
         rng = generator(self.random_state)
-        with _kept_unless_fitted(self):
-            self.__dict__.pop("_asking", None)
+        with _restored_on_failure(self):
+            for name in _FIT_STATE:
+                self.__dict__.pop(name, None)
             source = source_of(X)
             method = resolve_method(self, source)
+            has_groups = groups is not None
             check_combination(
-                self,
-                method,
-                source,
-                has_pool=X_public is not None,
-                has_groups=groups is not None,
+                self, method, source, has_pool=X_public is not None, has_groups=has_groups
             )
             inputs = read_inputs(self, X, y, X_public, groups, rng)
             noise = self._noise()
-            if isinstance(method, Votes):
-                self._ask_teachers(method, inputs, budget, noise, rng)
-            else:
-                self._correct(method, inputs, budget, noise, rng)
+            settings, records = self._resolve(method, inputs, budget, noise)
+            self.representation_, self._represented = settings.representation, settings.represented
+            fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure)
+            context = RunContext(
+                self.schema_,
+                self.classes_,
+                budget,
+                self._ledger(budget, settings),
+                noise,
+                rng,
+                self._run_state(noise),
+                n_jobs=workers(self.n_jobs),
+                progress=self.verbose,
+            )
+            with self._described(fit):
+                result = pipeline.run(records, inputs.pool, settings, context, fit.publish)
+            self._conclude(fit, result.student, result.open_questions)
         return self
 
     def _class_list(self, y: Any) -> NDArray[Any]:
         """Return the sorted list of classes. Tests of scikit-learn's contract override this."""
         return class_list(self.classes)
 
-    def _ask_teachers(
-        self,
-        votes: Votes,
-        inputs: Inputs,
-        budget: Budget,
-        noise: NoiseSource,
-        rng: np.random.Generator,
-    ) -> None:
-        """Let teachers vote, and train a student on what is released of it."""
-        how, sharding = resolve(
-            self,
-            votes,
-            inputs.pool,
-            inputs.n_records,
-            inputs.people,
-            budget,
-            len(self.classes_),
-            noise,
-            own_features=inputs.voters is None and inputs.rows is not None,
-            voters=inputs.voters,
+    def _resolve(
+        self, method: Votes | Corrections, inputs: Inputs, budget: Budget, noise: NoiseSource
+    ) -> tuple[VoteSettings | CorrectionSettings, PrivateRecords]:
+        """Return the settings in force, from public facts alone, and the records to shard."""
+        records, n_classes = inputs.records, len(self.classes_)
+        existing = records.existing_teachers
+        protection, assignment = resolve_protection(
+            self, records.n_records, records.people, noise, existing
         )
-        warn_of_large(self.delta, how)
-        self.representation_, self._represented = how.representation, self._chose_one()
-        seen = how.points.points if self._represented else inputs.pool.points
-        if inputs.votes is None:
-            check_learner(how.learner, how.points.points, self.classes_)
-        check_student(self.student, seen, len(self.classes_))
-        if self.verbose:
-            tell_memory(how, self.classes_, self.n_jobs)
-        place = self._place(noise)
-        opened = open_pool(
-            inputs,
-            how,
-            self.schema_,
-            self.classes_,
-            place.settled(sharding),
-            Terms(
-                how.mechanism,
-                budget,
-                # Batches whose noise is chosen on the way are plans of their own, and add up
-                # best so.
-                self._ledger(budget, "basic" if how.noise_rule is None else "zcdp"),
-                key=place.key,
-                noise=noise,
-                rule=how.noise_rule,
-            ),
-            rng,
-            n_jobs=workers(self.n_jobs),
-            progress=self.verbose,
-            kept=place.kept,
-        )
-        self._run = _Run(how, seen, inputs.rows, rng, noise.secure)
-        if how.strategy is None:
-            self._conclude(release_all(opened))
+        own_features = existing is None and inputs.rows is not None
+        settings: VoteSettings | CorrectionSettings
+        if isinstance(method, Corrections):
+            settings = resolve_corrections(
+                self, method, inputs.pool, protection, budget, n_classes, own_features=own_features
+            )
         else:
-            self._asking = Asking(
-                opened,
-                how,
-                inputs.pool,
-                len(self.classes_),
-                represented=self._represented,
-                rng=rng,
-                progress=self.verbose,
+            settings = resolve_votes(
+                self, method, inputs.pool, protection, budget, n_classes, own_features=own_features
             )
-            self._conclude(self._ask_on(self._asking))
+        warn_about_delta(self.delta, protection)
+        if self.verbose and isinstance(settings, VoteSettings):
+            print_memory_estimate(settings, self.classes_, self.n_jobs)
+        return settings, replace(records, assignment=assignment)
 
-    def _correct(
-        self,
-        corrections: Corrections,
-        inputs: Inputs,
-        budget: Budget,
-        noise: NoiseSource,
-        rng: np.random.Generator,
+    @contextmanager
+    def _described(self, fit: _Fit) -> Iterator[None]:
+        """Describe what was released in this block, also when it fails: it is paid for."""
+        try:
+            yield
+        finally:
+            if fit.release is not None:
+                self._describe(fit, fit.release)
+
+    def _describe(self, fit: _Fit, release: Released | ReleasedRounds) -> None:
+        """Set the attributes about what was released. Nothing private is used."""
+        chosen = fit.settings.chosen
+        self.resolved_params_ = chosen
+        self.privacy_ = statement_of(fit.settings, release, secure=fit.secure)
+        self.released_: ReleasedVotes | ReleasedCorrections = released_values(
+            release, fit.rows, self.classes_, self.privacy_
+        )
+        if isinstance(release, Released):
+            self._report = run_report(self.privacy_, release, self.classes_, chosen, __version__)
+        else:
+            self._report = corrections_report(self.privacy_, chosen, __version__)
+
+    def _conclude(
+        self, fit: _Fit, student: FittedStudent, open_questions: QueryLoop | None
     ) -> None:
-        """Let teachers correct a student, in rounds."""
-        for name in ("_run", "_released"):
-            self.__dict__.pop(name, None)
-        how, sharding = resolve_corrections(
-            self,
-            corrections,
-            inputs.pool,
-            n_rows(inputs.X),
-            inputs.people,
-            budget,
-            len(self.classes_),
-            noise,
-            own_features=inputs.rows is not None,
-        )
-        warn_of_large(self.delta, how)
-        self.representation_, self._represented = how.representation, self._chose_one()
-        place = self._place(noise)
-        means = PlannedMeans(
-            how.mechanism, self._ledger(budget), delta=budget.delta, noise=noise, key=place.key
-        )
-
-        def tell(so_far: Corrected) -> None:
-            self.resolved_params_ = how.chosen
-            self.privacy_ = corrections_statement(how, so_far, means, secure=noise.secure)
-            self._report = corrections_report(self.privacy_, how.chosen, __version__)
-            self.released_: ReleasedVotes | ReleasedCorrections = corrections_released(
-                so_far, how.mechanism, self.privacy_, self.classes_
-            )
-
-        corrected = correct(
-            inputs,
-            how,
-            self.classes_,
-            place.settled(sharding),
-            means,
-            rng,
-            after_round=tell,
-            n_jobs=workers(self.n_jobs),
-            progress=self.verbose,
-        )
-        model = how.student(corrected, len(self.classes_), represented=self._represented)
-        self.student_: FittedStudent = FittedStudent(model, len(self.classes_))
+        """Set the student; votes are kept no longer than planned questions are left."""
+        self.student_: FittedStudent = student
+        self._fit = fit
+        if isinstance(fit.release, Released):
+            self.__dict__.pop("_open_questions", None)
+            if open_questions is not None and open_questions.left(fit.release) > 0:
+                self._open_questions = open_questions
+        if isinstance(self.released_, ReleasedVotes):
+            warn_about_answers(self.released_)
 
     def keep_asking(self, n: int | None = None, query: Any = None) -> Self:
         """Ask what is left of the planned questions, and train the student on all answers.
@@ -404,53 +357,27 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`keep_asking` is about questions, and this model was fitted with Corrections, "
                 "which asks none."
             )
-        asking = self.__dict__.get("_asking")
-        if asking is None:
+        open_questions: QueryLoop | None = self.__dict__.get("_open_questions")
+        if open_questions is None:
             raise InvalidArgument(
                 "`keep_asking` has nothing left to ask: all planned questions were asked, or this "
                 "model was copied or loaded, and the teachers' votes stayed behind."
             )
-        # All of it is about the same run: what was released until it failed is not forgotten.
-        with _kept_unless_fitted(self, "_released", "privacy_", "_report"):
-            self._conclude(self._ask_on(asking, self._released, query=query, n=n))
+        # All of it is about the same fit: what was released until a failure is kept.
+        with _restored_on_failure(self, "_fit", "privacy_", "_report"):
+            self._fit = fit = replace(self._fit)
+            assert isinstance(fit.release, Released)
+            with self._described(fit):
+                release = open_questions.release(fit.release, publish=fit.publish, query=query, n=n)
+                fit.publish(release)
+            self._conclude(fit, self._student_of(release), open_questions)
         return self
 
-    def _ask_on(self, asking: Asking, before: Released | None = None, **how: Any) -> Released:
-        """Ask; when that fails on the way, what was released until then is kept and told."""
-        try:
-            return asking.release(before, **how)
-        except BaseException:
-            if asking.latest is not None and asking.latest.answers:
-                self._keep(asking.latest)
-            raise
-
-    def _keep(self, released: Released) -> ReleasedVotes:
-        run = self._run
-        self._released = released
-        self._tell(run.how, released, secure=run.secure)
-        votes = votes_released(released, run.rows, self.classes_, self.privacy_)
-        self.released_ = votes
-        return votes
-
-    def _conclude(self, released: Released) -> None:
-        """Tell what was released, and train the student on it. Nothing private is used."""
-        votes = self._keep(released)
-        asking = self.__dict__.get("_asking")
-        if asking is not None and asking.left(released) == 0:
-            del self._asking  # votes are kept no longer than there is a use for them
-        self.student_ = self._student_of(released)
-        warn_of_little(votes)
-
-    def _student_of(self, released: Released) -> FittedStudent:
-        run = self._run
-        return fit_student(
-            self.student,
-            run.seen,
-            released,
-            len(self.classes_),
-            run.how.refusals,
-            run.rng,
-            represented=self._represented,
+    def _student_of(self, release: Released) -> FittedStudent:
+        fit = self._fit
+        assert isinstance(fit.settings, VoteSettings)
+        return pipeline.student_of(
+            release, fit.pool, fit.settings, len(self.classes_), fit.rng, self.student
         )
 
     def learning_curve(self, X: Any = None, y: Any = None) -> LearningCurve:
@@ -470,50 +397,42 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "`learning_curve` is about questions, and this model was fitted with "
                 "Corrections, which asks none."
             )
-        if "_run" not in self.__dict__:
+        if "_fit" not in self.__dict__:
             raise InvalidArgument(
                 "`learning_curve` needs the pool, which a model that was copied or loaded left "
                 "behind: call it on the model that was fitted."
             )
-        run, test = self._run, None
+        fit, test = self._fit, None
         if X is not None or y is not None:
             _one_label_each(X, y)
-            place = {label: number for number, label in enumerate(self.classes_.tolist())}
+            index = {label: number for number, label in enumerate(self.classes_.tolist())}
             labels = np.asarray(y).tolist()
-            test = self._points(X), np.array([place.get(label, -1) for label in labels])
-        return learning_curve(self._released, self._student_of, run.seen, test=test)
+            test = self._points(X), np.array([index.get(label, -1) for label in labels])
+        assert isinstance(fit.settings, VoteSettings)
+        points = fit.settings.student_points(fit.pool)
+        return learning_curve(fit.release, self._student_of, points, test=test)
 
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override this, and everything they make says so."""
         return SecureNoise()
 
-    def _place(self, noise: NoiseSource) -> RunPlace:
-        """Where this run stands: in memory, under a new name. A project overrides this."""
-        return RunPlace(key=f"fit-{noise.bits(64):016x}")
+    def _run_state(self, noise: NoiseSource) -> RunState:
+        """Return the state of this run: a new one, in memory. A project overrides this."""
+        return RunState(key=f"fit-{noise.bits(64):016x}")
 
-    def _ledger(self, budget: Budget, composition: str = "basic") -> Ledger:
-        """The ledger to spend from: an account of this fit alone unless one was given."""
+    def _ledger(self, budget: Budget, settings: VoteSettings | CorrectionSettings) -> Ledger:
+        """Return the ledger to spend from: one of this fit alone unless one was given."""
         if self.ledger is None:
-            return MemoryLedger(budget, composition=composition)
+            # Batches whose noise is chosen on the way are plans of their own, which zCDP adds up
+            # best.
+            has_rule = isinstance(settings, VoteSettings) and settings.noise_rule is not None
+            return MemoryLedger(budget, composition="zcdp" if has_rule else "basic")
         if isinstance(self.ledger, DetachedLedger):
             raise LedgerError(
                 "This estimator was pickled, and its ledger stayed behind. Give it one before "
                 "fitting again: set_params(ledger=...)."
             )
         return open_ledger(self.ledger)
-
-    def _represent(self, points: Any) -> Any:
-        found = self.representation_
-        return points if found is None else represented(found, points)
-
-    def _chose_one(self) -> bool:
-        """A representation the caller chose serves both; the automatic one is for teachers."""
-        return self.representation is not None and not isinstance(self.representation, str)
-
-    def _tell(self, how: Resolved, released: Released, *, secure: bool) -> None:
-        self.resolved_params_ = how.chosen
-        self.privacy_ = votes_statement(how, released, secure=secure)
-        self._report = run_report(self.privacy_, released, self.classes_, how.chosen, __version__)
 
     # ---- public results -------------------------------------------------------------------------
 
@@ -529,12 +448,12 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Add the learning curve, for which a student is fitted after every batch.
         """
         check_is_fitted(self)
-        found = self._report
+        report = self._report
         if X is not None:
-            found = replace(found, check=self._check(X, y))
+            report = replace(report, check=self._check(X, y))
         if curve:
-            found = replace(found, curve=self.learning_curve(X, y))
-        return found
+            report = replace(report, curve=self.learning_curve(X, y))
+        return report
 
     def _check(self, X: Any, y: Any) -> PublicCheck:
         _one_label_each(X, y)
@@ -544,20 +463,20 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _points(self, X: Any) -> Any:
         check_is_fitted(self)
         points = checked_points(self, X, reset=False)
-        return self._represent(points) if self._represented else points
+        return represented(self.representation_, points) if self._represented else points
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the student's label for every point."""
         points = self._points(X)
-        found: NDArray[Any] = self.classes_[self.student_.predict(points)]
-        return found
+        labels: NDArray[Any] = self.classes_[self.student_.predict(points)]
+        return labels
 
     @_student_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the student's probability of every class."""
         points = self._points(X)
-        found: NDArray[np.float64] = self.student_.predict_proba(points)
-        return found
+        probabilities: NDArray[np.float64] = self.student_.predict_proba(points)
+        return probabilities
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "student_")
@@ -583,27 +502,32 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         state: dict[str, Any] = dict(super().__getstate__())
         # Votes are private, and the pool is not the model's to hand on.
-        for name in ("_asking", "_run", "_released"):
+        for name in _FIT_STATE:
             state.pop(name, None)
         if "student_" in state and state["ledger"] is not None:
             state["ledger"] = DetachedLedger()
         return state
 
 
-@dataclass(frozen=True, repr=False)
-class _Run:
-    """What a fit needs again when more is asked or its growth is shown. Public."""
+@dataclass(repr=False)
+class _Fit:
+    """What a fit needs again when more is asked or its learning curve is shown. Public."""
 
-    how: Resolved
-    seen: Any
+    settings: VoteSettings | CorrectionSettings
+    pool: PublicPool
     rows: NDArray[Any] | None
     rng: np.random.Generator
     secure: bool
+    release: Released | ReleasedRounds | None = None
+
+    def publish(self, release: Released | ReleasedRounds) -> None:
+        """Keep everything released so far."""
+        self.release = release
 
 
 @contextmanager
-def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
-    """Put a model back as it was when its fit fails; what was released and paid for is kept.
+def _restored_on_failure(model: PATEClassifier, *also: str) -> Iterator[None]:
+    """Restore a model's attributes when its fit fails; what was released and paid for is kept.
 
     ``also`` names further attributes that stay as the failed call left them.
     """
@@ -611,9 +535,9 @@ def _kept_unless_fitted(model: PATEClassifier, *also: str) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        kept = {name: vars(model)[name] for name in ("released_", *also) if name in vars(model)}
+        paid = {name: vars(model)[name] for name in ("released_", *also) if name in vars(model)}
         model.__dict__.clear()
-        model.__dict__.update({**before, **kept})
+        model.__dict__.update({**before, **paid})
         raise
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from tacit import validation
 from tacit.errors import InvalidArgument
-from tacit.estimators.inputs import Source
 from tacit.estimators.methods import Corrections, Votes
+from tacit.estimators.protection import Source
 from tacit.estimators.rules import relation_of
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.registry import mechanism_type
@@ -37,9 +37,9 @@ def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
     return method
 
 
-def is_auto(given: Any) -> bool:
+def is_auto(value: Any) -> bool:
     """Whether a setting is left at "auto"; objects are not compared with a text."""
-    return isinstance(given, str) and given == "auto"
+    return isinstance(value, str) and value == "auto"
 
 
 def check_combination(

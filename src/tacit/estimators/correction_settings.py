@@ -12,22 +12,21 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from tacit import validation
-from tacit.accounting.budget import Budget, Neighbouring
+from tacit.accounting.budget import Budget
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.methods import Corrections
+from tacit.estimators.protection import Protection
 from tacit.estimators.rules import auto_or_number, number_of_teachers
 from tacit.estimators.vote_settings import (
-    Sharding,
     are_numbers,
     assumptions_of,
     check_representation,
+    is_chosen,
     is_linear,
     pool_coordinates,
-    protected,
 )
 from tacit.mechanisms.clipped_mean import ClippedMean
-from tacit.noise import NoiseSource
 from tacit.planning.rules import corrections_for
 from tacit.students.linear import LinearStudent
 from tacit.teachers.corrections.coordinates import (
@@ -55,12 +54,13 @@ _SHARD_UNKNOWN = 10
 
 
 @dataclass(frozen=True)
-class Correcting:
-    """Settings in force. Public.
+class CorrectionSettings:
+    """Settings in force for a fit in rounds of corrections. Public.
 
     ``points`` is the pool as teachers see it, ``pool`` the same points in the student's
-    coordinates; ``representation`` comes before those, for the student and, if
-    ``teachers_represented``, for teachers.
+    coordinates. ``representation`` is applied before those coordinates, for the student and, if
+    ``teachers_represented``, for teachers; ``represented`` is True when the caller chose it.
+    ``together`` says that all records may be transformed at once, rather than shard by shard.
     """
 
     learner: Any
@@ -68,17 +68,16 @@ class Correcting:
     shard_size: int
     schedule: Schedule
     mechanism: ClippedMean
-    neighbouring: Neighbouring
+    protection: Protection
     representation: Any
+    represented: bool
     teachers_represented: bool
     together: bool
     coordinates: Coordinates
     points: PublicPool
     pool: FloatArray
-    unit: str
     assumptions: tuple[str, ...]
     chosen: dict[str, Any]
-    n_units: int | None
 
     @property
     def built_in(self) -> bool:
@@ -131,10 +130,11 @@ class Correcting:
             X = RepresentedRows(X, self.representation, like)
         return shard_rows(X, shards, self.coordinates, together=self.together)
 
-    def student(self, corrected: Corrected, n_classes: int, *, represented: bool) -> Any:
-        """Return the public model; ``represented`` says that points come represented already."""
+    def student(self, corrected: Corrected, n_classes: int) -> Any:
+        """Return the public model."""
         scores = corrected.weights @ contrasts(n_classes).T
-        steps = [] if represented else [self.representation]
+        # Points come represented already where the caller chose the representation.
+        steps = [] if self.represented else [self.representation]
         return make_pipeline(
             *steps,
             self.coordinates,
@@ -142,33 +142,31 @@ class Correcting:
         )
 
     def __repr__(self) -> str:
-        return f"Correcting({self.chosen})"
+        return f"CorrectionSettings({self.chosen})"
 
 
 def resolve_corrections(
     settings: Any,
     corrections: Corrections,
     pool: PublicPool,
-    n_records: int,
-    names: list[bytes] | None,
+    protection: Protection,
     budget: Budget,
     n_classes: int,
-    noise: NoiseSource,
     *,
     own_features: bool = False,
-) -> tuple[Correcting, Sharding]:
-    """Return what is in force. Sees sizes, the pool and the budget; no label, no private value."""
+) -> CorrectionSettings:
+    """Return the settings in force. Uses sizes, the pool and the budget; no private value."""
     built_in = settings.learner is None
-    neighbouring, n_units, sharding = protected(settings, n_records, names, noise)
+    n_units = protection.n_units
     n_teachers = number_of_teachers(
         settings.n_teachers, n_units, lambda n: corrections_for(n, built_in=built_in)[0]
     )
     rounds = _rounds(corrections.rounds, built_in)
     representation, representation_name = _representation(settings, pool)
-    in_front = represented(representation, pool.points)
-    coordinates = Coordinates().fit(in_front)
-    in_coordinates = with_constant(coordinates.transform(in_front))
-    see = built_in or _teachers_see_it(settings, pool)
+    transformed = represented(representation, pool.points)
+    coordinates = Coordinates().fit(transformed)
+    in_coordinates = with_constant(coordinates.transform(transformed))
+    teachers_represented = built_in or _teachers_see_it(settings, pool)
     mechanism = ClippedMean.for_budget(
         budget,
         radius=1.0,
@@ -176,25 +174,23 @@ def resolve_corrections(
         n_teachers=n_teachers,
         releases=rounds,
     )
-    unit = "record" if names is None else "person"
-    size = _SHARD_UNKNOWN if n_units is None else max(1, round(n_units / n_teachers))
-    correcting = Correcting(
+    return CorrectionSettings(
         learner=settings.learner,
         n_teachers=n_teachers,
-        shard_size=size,
+        shard_size=_SHARD_UNKNOWN if n_units is None else max(1, round(n_units / n_teachers)),
         schedule=Schedule(rounds, _CLIP[built_in], _TYPICAL[built_in]),
         mechanism=mechanism,
-        neighbouring=neighbouring,
+        protection=protection,
         representation=representation,
-        teachers_represented=see,
-        together=names is None
+        represented=is_chosen(settings.representation),
+        teachers_represented=teachers_represented,
+        together=protection.unit == "record"
         and representation_name.startswith("PoolRepresentation")
         and are_numbers(pool.points),
         coordinates=coordinates,
-        points=PublicPool(in_front) if see else pool,
+        points=PublicPool(transformed) if teachers_represented else pool,
         pool=in_coordinates,
-        unit=unit,
-        assumptions=assumptions_of(settings, neighbouring, unit, representation, own_features),
+        assumptions=assumptions_of(settings, protection, representation, own_features),
         chosen={
             "method": "Corrections",
             "n_teachers": n_teachers,
@@ -203,33 +199,32 @@ def resolve_corrections(
             "release": "corrections",
             "representation": representation_name,
             "student": "LinearStudent",
-            "neighbouring": neighbouring.value,
+            "neighbouring": protection.neighbouring.value,
             "protect": settings.protect,
         },
-        n_units=n_units,
     )
-    return correcting, sharding
 
 
-def _rounds(given: Any, built_in: bool) -> int:
-    if isinstance(given, str):
-        auto_or_number(rounds=given)
+def _rounds(rounds: Any, built_in: bool) -> int:
+    if isinstance(rounds, str):
+        auto_or_number(rounds=rounds)
         return corrections_for(2, built_in=built_in)[1]
-    return validation.positive_integer(rounds=given)
+    return validation.positive_integer(rounds=rounds)
 
 
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
     """Return the transformer in front of the student's coordinates, and its name."""
-    given = settings.representation
-    check_representation(given)
-    if given is not None and not isinstance(given, str):
-        return clone(given).fit(pool.points), repr(given)
+    representation = settings.representation
+    check_representation(representation)
+    if is_chosen(representation):
+        return clone(representation).fit(pool.points), repr(representation)
     return pool_coordinates(pool, PoolRepresentation(scale=LENGTH))
 
 
 def _teachers_see_it(settings: Any, pool: PublicPool) -> bool:
     """Whether teachers are trained on represented records: linear ones, or if it was chosen."""
-    given = settings.representation
-    if given is None or not isinstance(given, str):
-        return given is not None
+    if settings.representation is None:
+        return False
+    if is_chosen(settings.representation):
+        return True
     return is_linear(settings.learner) and are_numbers(pool.points)

@@ -1,4 +1,4 @@
-"""A fit in rounds, once its settings are known: teachers correct a student."""
+"""Teachers correct a student in rounds, and a mechanism releases one clipped mean per round."""
 
 from __future__ import annotations
 
@@ -9,63 +9,96 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
-from tacit.estimators.correction_settings import Correcting
-from tacit.estimators.inputs import Inputs
-from tacit.estimators.opening import private_records
-from tacit.estimators.pipeline import ReleasedCorrections, correct_student, split
-from tacit.estimators.vote_settings import Sharding
+from tacit.estimators.correction_settings import CorrectionSettings
+from tacit.estimators.inputs import PrivateRecords
+from tacit.estimators.releases import ReleasedRounds
 from tacit.labeling.means import PlannedMeans
-from tacit.mechanisms.clipped_mean import ClippedMean
-from tacit.report import PrivacyStatement
-from tacit.teachers.corrections.rounds import Corrected
+from tacit.teachers.corrections.coordinates import FloatArray
+from tacit.teachers.corrections.rounds import (
+    Corrected,
+    CorrectingTeachers,
+    Schedule,
+    correct_in_rounds,
+)
 from tacit.teachers.labels import ClassList
-from tacit.teachers.learner import check_learner
+from tacit.teachers.represented import RepresentedRows
 
 
-def correct(
-    inputs: Inputs,
-    how: Correcting,
+def correcting_teachers(
+    records: PrivateRecords,
+    settings: CorrectionSettings,
     classes: NDArray[Any],
-    sharding: Sharding,
+    rng: np.random.Generator,
+    *,
+    n_jobs: int | None,
+) -> CorrectingTeachers:
+    """Return one teacher per shard of the records. Private."""
+    X = records.X
+    if settings.teachers_represented:
+        X = RepresentedRows(X, settings.representation, settings.points.points)
+    shards = records.split(settings.protection.neighbouring, settings.n_teachers, rng)
+    labels = ClassList(classes).positions(records.y)
+    return settings.teachers(X, labels, shards, rng, n_jobs=n_jobs)
+
+
+def release_rounds(
+    teachers: CorrectingTeachers,
+    pool: FloatArray,
+    n_classes: int,
+    schedule: Schedule,
     means: PlannedMeans,
     rng: np.random.Generator,
     *,
-    after_round: Callable[[Corrected], None],
-    n_jobs: int | None,
-    progress: bool | None,
+    after_round: Callable[[ReleasedRounds], None] | None = None,
+    progress: bool | None = False,
 ) -> Corrected:
-    """Train teachers on disjoint shards and let them correct a student, with a bar."""
-    if not how.built_in:
-        check_learner(how.learner, how.points.points, classes)
-    seen = how.representation if how.teachers_represented else None
-    records = private_records(inputs, sharding, seen, how.points.points)
-    shards = split(records, how.n_teachers, how.neighbouring, rng)
-    labels = ClassList(classes).positions(inputs.y)
-    teachers = how.teachers(records.X, labels, shards, rng, n_jobs=n_jobs)
+    """Let teachers correct a student; each round releases one mean.
+
+    Parameters
+    ----------
+    teachers : CorrectingTeachers
+        Trained on disjoint shards. Private.
+    pool : array
+        Public points in the student's coordinates.
+    means : PlannedMeans
+        Prices and records what leaves; its plan has room for all rounds.
+    after_round : callable, optional
+        Called with everything released so far.
+    progress : bool, optional
+        Progress bar; None: when there is a terminal.
+
+    Privacy
+    -------
+    Neighbours: one record reaches one shard and one teacher, whose vector of norm one at most may
+    become any other. Proof: ``docs/proofs/rounds.md``.
+    """
     hidden = None if progress is None else not progress
-    with tqdm(total=how.schedule.rounds, desc="corrections", unit="round", disable=hidden) as bar:
+    with tqdm(total=schedule.rounds, desc="corrections", unit="round", disable=hidden) as bar:
 
-        def told(so_far: Corrected) -> None:
-            after_round(so_far)
-            bar.update(len(so_far.answers) - bar.n)
+        def publish(corrected: Corrected) -> None:
+            if after_round is not None:
+                after_round(_released(corrected, means, schedule.rounds))
+            bar.update(len(corrected.answers) - bar.n)
 
-        return correct_student(
-            teachers, how.pool, len(classes), how.schedule, means, rng, after_round=told
+        return correct_in_rounds(
+            teachers,
+            pool,
+            n_classes,
+            schedule,
+            lambda number, blocks: means.release(b"correction %d" % number, blocks),
+            rng,
+            after_round=publish,
         )
 
 
-def corrections_released(
-    corrected: Corrected,
-    mechanism: ClippedMean,
-    privacy: PrivacyStatement,
-    classes: NDArray[Any],
-) -> ReleasedCorrections:
-    """Return the corrections as numbers."""
-    shape = (len(corrected.answers), -1, len(classes) - 1)
-    return ReleasedCorrections(
-        corrections=np.array([answer.share for answer in corrected.answers]).reshape(shape),
+def _released(corrected: Corrected, means: PlannedMeans, planned: int) -> ReleasedRounds:
+    plan, mechanism = means.plan, means.mechanism
+    return ReleasedRounds(
+        answers=corrected.answers,
+        guarantee=plan.guarantee,
+        accountant=plan.accountant,
+        usage=means.usage(),
+        planned=planned,
         radii=corrected.radii,
         deviation=mechanism.sigma * mechanism.unit,
-        classes=classes,
-        privacy=privacy,
     )

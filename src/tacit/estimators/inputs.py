@@ -9,7 +9,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,15 +25,13 @@ from tacit.data.pool import PublicPool, n_rows, take
 from tacit.data.reader import few, refuse_scalar
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
+from tacit.estimators.protection import ExistingTeachers, ShardAssignment, Source, split
 from tacit.estimators.rules import relation_of
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
 from tacit.teachers.labels import ClassList
-from tacit.teachers.partition import votes_moved
-
-Source = Literal["records", "shards", "votes"]
-"""What ``X`` of a fit is: records, shards of them in files, or votes counted elsewhere."""
+from tacit.teachers.partition import IndexArray, votes_moved
 
 
 def source_of(X: Any) -> Source:
@@ -44,68 +42,55 @@ def source_of(X: Any) -> Source:
 
 
 @dataclass(frozen=True)
-class Voters:
-    """Teachers that exist before a fit: one per shard in files, or those who voted elsewhere.
+class PrivateRecords:
+    """Records, labels and identifiers, converted by the public schema. Private.
 
-    ``unit`` is what the guarantee is about, ``assumption`` what it relies on. Public.
+    Records, labels and identifiers are None where ``shards`` in files hold them, or where
+    ``votes`` were counted elsewhere. ``assignment`` decides which shard a record goes to.
     """
 
-    source: Source
-    n_teachers: int
-    unit: str
-    assumption: str
+    X: Any = None
+    y: NDArray[Any] | None = None
+    people: list[bytes] | None = None
+    shards: ShardFolder | None = None
+    votes: VoteCounts | None = None
+    assignment: ShardAssignment = ShardAssignment()
 
-    @classmethod
-    def of_shards(cls, n_shards: int) -> Voters:
-        """Return the teachers of shards in files."""
-        assumption = (
-            "All records of a person are in one shard, and the key of the shards is secret."
-        )
-        return cls("shards", n_shards, "person", assumption)
+    @property
+    def n_records(self) -> int:
+        """The number of records in the memory of this process."""
+        return 0 if self.X is None else n_rows(self.X)
 
-    @classmethod
-    def elsewhere(cls, n_teachers: int) -> Voters:
-        """Return teachers whose votes were counted elsewhere."""
-        assumption = (
-            "Votes were counted elsewhere: whoever counted them answers for it that a record "
-            "reached one teacher, who voted once on every question."
-        )
-        return cls("votes", n_teachers, "record", assumption)
+    @property
+    def existing_teachers(self) -> ExistingTeachers | None:
+        """Teachers that exist before the fit, if any."""
+        if self.shards is not None:
+            return ExistingTeachers.of_shards(self.shards.n_shards)
+        if self.votes is not None:
+            return ExistingTeachers.elsewhere(self.votes.n_teachers)
+        return None
+
+    def split(
+        self, neighbouring: Neighbouring, n_teachers: int, rng: np.random.Generator
+    ) -> list[IndexArray]:
+        """Return the positions of the records of each shard."""
+        return split(self.n_records, self.assignment, neighbouring, n_teachers, rng)
+
+    def __repr__(self) -> str:
+        return "PrivateRecords(<private>)"
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """Records, labels, identifiers and pool, all converted by the public schema. Private.
+    """What a classifier is fitted on. ``rows`` says which rows the pool was made of, if any.
 
-    ``rows`` says which records the pool was made of, or which points of it were voted on
-    elsewhere; None when the pool was given, and is asked about. Records, labels and identifiers
-    are None where ``shards`` hold them, or ``votes`` were counted already.
+    These are rows of the records where their own features are the pool, or rows of ``X_public``
+    that were voted on elsewhere; None when the whole of ``X_public`` is the pool.
     """
 
-    X: Any
-    y: NDArray[Any] | None
-    people: list[bytes] | None
+    records: PrivateRecords
     pool: PublicPool
-    rows: NDArray[Any] | None
-    shards: ShardFolder | None = None
-    votes: VoteCounts | None = None
-
-    @property
-    def n_records(self) -> int | None:
-        """How many records there are, where this process holds them."""
-        return None if self.X is None else n_rows(self.X)
-
-    @property
-    def voters(self) -> Voters | None:
-        """Teachers that exist already, if any."""
-        if self.shards is not None:
-            return Voters.of_shards(self.shards.n_shards)
-        if self.votes is not None:
-            return Voters.elsewhere(self.votes.n_teachers)
-        return None
-
-    def __repr__(self) -> str:
-        return "Inputs(<private>)"
+    rows: NDArray[Any] | None = None
 
 
 # ---- a classifier's fit --------------------------------------------------------------------------
@@ -147,13 +132,13 @@ def _of_records(
     estimator.classes_ = estimator._class_list(y)
     people = identifiers(groups, n_rows(X))
     if points is not None:
-        return Inputs(X, labels, people, _pool(estimator, points, reset=False), None)
+        pool = _pool(estimator, points, reset=False)
+        return Inputs(PrivateRecords(X, labels, people), pool)
     order, part = rng.permutation(n_rows(X)), pool_part(n_rows(X))
     questions, others = np.sort(order[:part]), np.sort(order[part:])
     people = None if people is None else [people[position] for position in others]
-    return Inputs(
-        take(X, others), take(labels, others), people, PublicPool(take(X, questions)), questions
-    )
+    records = PrivateRecords(take(X, others), take(labels, others), people)
+    return Inputs(records, PublicPool(take(X, questions)), questions)
 
 
 def _of_shards(estimator: Any, shards: ShardFolder, points: Any) -> Inputs:
@@ -161,7 +146,7 @@ def _of_shards(estimator: Any, shards: ShardFolder, points: Any) -> Inputs:
     estimator.schema_ = shards.sharding.schema
     check_features(points, shards)
     estimator.classes_ = class_list(estimator.classes)
-    return Inputs(None, None, None, _pool(estimator, points, reset=True), None, shards=shards)
+    return Inputs(PrivateRecords(shards=shards), _pool(estimator, points, reset=True))
 
 
 def _of_votes(estimator: Any, votes: VotesElsewhere, points: Any) -> Inputs:
@@ -171,7 +156,7 @@ def _of_votes(estimator: Any, votes: VotesElsewhere, points: Any) -> Inputs:
     pool = _pool(estimator, points, reset=True)
     estimator.classes_ = class_list(estimator.classes)
     counts = votes.counts_of(estimator.classes_.tolist())
-    return Inputs(None, None, None, PublicPool(take(pool.points, rows)), rows, votes=counts)
+    return Inputs(PrivateRecords(votes=counts), PublicPool(take(pool.points, rows)), rows)
 
 
 def _pool(estimator: Any, points: Any, *, reset: bool) -> PublicPool:
@@ -222,27 +207,27 @@ def _refuse_sliced(estimator: Any, X: Any, X_public: Any, groups: Any) -> None:
 # ---- shared with the oracle ----------------------------------------------------------------------
 
 
-def public_schema(given: Any, points: Any, name: str = "X_public") -> Schema:
+def public_schema(schema: Any, points: Any, name: str = "X_public") -> Schema:
     """Return the schema given by the caller, or the one that public points show."""
-    if given is None:
+    if schema is None:
         return Schema.infer(points, name)
-    if not isinstance(given, Schema):
-        raise InvalidArgument(f"`schema` must be a tacit.Schema, got a {type(given).__name__}.")
-    return given
+    if not isinstance(schema, Schema):
+        raise InvalidArgument(f"`schema` must be a tacit.Schema, got a {type(schema).__name__}.")
+    return schema
 
 
-def record_schema(given: Any, X: Any, X_public: Any) -> Schema:
+def record_schema(schema: Any, X: Any, X_public: Any) -> Schema:
     """Return the schema of records that may come without public points.
 
     Then every column holds numbers, whatever the records hold: kinds and categories read off
     private records would be shared by all teachers. Column names and their number are public.
     """
     refuse_scalar(X, "X")
-    if given is not None or X_public is not None:
-        schema = public_schema(given, X_public)
+    if schema is not None or X_public is not None:
+        public = public_schema(schema, X_public)
         if X_public is not None:
-            _check_same_kind(X, X_public, schema)
-        return schema
+            _check_same_kind(X, X_public, public)
+        return public
     if is_frame(X):
         return Schema(tuple(Column(name) for name in _names(X)), Layout.NUMBERS)
     if isinstance(X, list | tuple):
@@ -319,8 +304,8 @@ def refuse_beside(X: ShardFolder | VotesElsewhere, y: Any, X_public: Any, groups
     what = "shards, which hold labels and identifiers"
     if isinstance(X, VotesElsewhere):
         what = "votes, which were counted already"
-    for name, given in (("y", y), ("groups", groups)):
-        if given is not None:
+    for name, value in (("y", y), ("groups", groups)):
+        if value is not None:
             raise InvalidArgument(f"`{name}` must be left out with {what}.")
     if X_public is None:
         raise InvalidArgument("`X_public` must be given: public points like the records.")
@@ -336,11 +321,11 @@ def check_shards(estimator: Any, shards: ShardFolder) -> Neighbouring:
     return relation
 
 
-def check_teachers(given: Any, n_teachers: int, what: str) -> None:
+def check_teachers(setting: Any, n_teachers: int, what: str) -> None:
     """Refuse another number of teachers than there are."""
-    if given not in ("auto", n_teachers):
+    if setting not in ("auto", n_teachers):
         raise InvalidArgument(
-            f'`n_teachers` must be "auto" or {n_teachers}, {what}, got {given!r}.'
+            f'`n_teachers` must be "auto" or {n_teachers}, {what}, got {setting!r}.'
         )
 
 
@@ -386,12 +371,6 @@ def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
     if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
         raise InvalidArgument("`groups` must hold one identifier per record of `X`.")
     return [identifier_bytes(one) for one in texts(cells_of(groups))]
-
-
-def numbered(names: list[bytes]) -> NDArray[np.intp]:
-    """Return the number of each name, in order of appearance."""
-    order: dict[bytes, int] = {}
-    return np.array([order.setdefault(name, len(order)) for name in names], dtype=np.intp)
 
 
 # ---- public points and settings ------------------------------------------------------------------

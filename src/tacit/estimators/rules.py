@@ -16,17 +16,17 @@ from tacit.mechanisms.base import VoteMechanism
 def relation_of(protect: str, neighbouring: str, *, grouped: bool, n_teachers: Any) -> Neighbouring:
     """Return which data sets the guarantee is about, or refuse a pair that has no proof."""
     validation.one_of(("records", "labels"), protect=protect)
-    found = validation.choice(Neighbouring, neighbouring=neighbouring)
+    relation = validation.choice(Neighbouring, neighbouring=neighbouring)
     if protect == "labels":
-        if found is Neighbouring.ADD_REMOVE:
+        if relation is Neighbouring.ADD_REMOVE:
             raise InvalidArgument(
                 '`neighbouring` "add-remove" does not go with protect="labels", which protects '
                 "labels of records that are known to be there."
             )
         return Neighbouring.LABELS
-    if found is Neighbouring.LABELS:
+    if relation is Neighbouring.LABELS:
         raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
-    if found is Neighbouring.ADD_REMOVE:
+    if relation is Neighbouring.ADD_REMOVE:
         if not grouped:
             raise InvalidArgument(
                 '`groups` must be given with neighbouring="add-remove": each record\'s or '
@@ -37,20 +37,20 @@ def relation_of(protect: str, neighbouring: str, *, grouped: bool, n_teachers: A
                 '`n_teachers` must be a number with neighbouring="add-remove", got '
                 f"{n_teachers!r}: the number of records is private."
             )
-    return found
+    return relation
 
 
-def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
-    """Return the number given, or what the rule says of the number of records or people.
+def number_of_teachers(n_teachers: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
+    """Return the number the caller set, or what the rule says of the number of records or people.
 
     ``n_units`` is None where that number is private.
     """
-    if isinstance(given, str) and n_units is not None:
-        auto_or_number(n_teachers=given)
+    if isinstance(n_teachers, str) and n_units is not None:
+        auto_or_number(n_teachers=n_teachers)
         if n_units < 2:
             raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
         return rule(n_units)
-    number = validation.positive_integer(n_teachers=given)
+    number = validation.positive_integer(n_teachers=n_teachers)
     if n_units is not None and number > n_units:
         raise InvalidArgument(f"`n_teachers` must be at most {n_units}, got {number}.")
     return number
@@ -58,9 +58,9 @@ def number_of_teachers(given: Any, n_units: int | None, rule: Callable[[int], in
 
 def auto_or_number(**named: str) -> None:
     """Refuse a text that is not "auto"."""
-    ((name, given),) = named.items()
-    if given != "auto":
-        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {given!r}.")
+    ((name, value),) = named.items()
+    if value != "auto":
+        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {value!r}.")
 
 
 def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
@@ -87,46 +87,46 @@ READING = (
 """What no canonical form can repair, because it happened before the records came here."""
 
 
-def assumed(
+def list_assumptions(
     neighbouring: Neighbouring,
     unit: str,
     *,
     points: Sequence[str],
     account: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return what a guarantee rests on besides the proofs, in sentences.
+    """Return what a guarantee relies on besides the proofs, in sentences.
 
     ``points`` are those about public points where records are protected, ``account`` those
     about what else is spent.
     """
-    said = list(points)
+    sentences = list(points)
     if neighbouring is Neighbouring.LABELS:
-        said[0] = (
+        sentences[0] = (
             "Features are public: only labels are protected, and everything may depend on features."
         )
     many = "people" if unit == "person" else "records"
     if neighbouring is Neighbouring.ADD_REMOVE:
-        said.append(
+        sentences.append(
             f"One of the {many} comes or goes: somebody whose data change counts as two steps, one "
             "who goes and one who comes."
         )
     else:
-        said.append(f"The number of {many} is public.")
+        sentences.append(f"The number of {many} is public.")
         if unit == "record":
-            said.append("A replaced record keeps its row: the order of rows is not protected.")
-    said.append(READING)
+            sentences.append("A replaced record keeps its row: the order of rows is not protected.")
+    sentences.append(READING)
     if unit == "record":
-        said.append(
+        sentences.append(
             "No person has more than one record; k records of one person cost k times epsilon, "
             "and a delta that grows faster still."
         )
     else:
-        said.append("The groups given hold all records of a person together.")
+        sentences.append("The groups given hold all records of a person together.")
         if neighbouring is not Neighbouring.ADD_REMOVE:
-            said.append(
+            sentences.append(
                 "People are numbered by where their records first appear, and a replaced person "
                 "keeps that place: the order of the table must not depend on private values."
             )
-    said.append("Nothing was fitted on all private records together before they came here.")
-    said.append("Settings were chosen without looking at private data.")
-    return (*said, *account)
+    sentences.append("Nothing was fitted on all private records together before they came here.")
+    sentences.append("Settings were chosen without looking at private data.")
+    return (*sentences, *account)

@@ -1,108 +1,94 @@
-"""What a fit says of itself: its statement, and warnings. All of it public."""
+"""The privacy statement of a fit, its warnings and notes. All of it is public."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.accounting.budget import Budget
-from tacit.accounting.events import Event
 from tacit.accounting.price import price
-from tacit.estimators.correction_settings import Correcting
-from tacit.estimators.pipeline import Released, ReleasedVotes
-from tacit.estimators.vote_settings import Resolved
-from tacit.labeling.means import PlannedMeans
+from tacit.estimators.correction_settings import CorrectionSettings
+from tacit.estimators.protection import Protection
+from tacit.estimators.releases import Released, ReleasedRounds, ReleasedVotes
+from tacit.estimators.vote_settings import VoteSettings
 from tacit.report import PrivacyStatement
-from tacit.teachers.corrections.rounds import Corrected
+from tacit.teachers.workers.memory import estimate_memory
 
 
-def votes_statement(how: Resolved, released: Released, *, secure: bool) -> PrivacyStatement:
-    """Return what is promised for votes that were released."""
-    return _statement(
-        how,
-        released.guarantee,
-        released.usage,
-        accountant=released.accountant,
-        questions=len(released.answers),
-        planned=released.planned,
-        secure=secure,
-    )
-
-
-def corrections_statement(
-    how: Correcting, corrected: Corrected, means: PlannedMeans, *, secure: bool
-) -> PrivacyStatement:
-    """Return what is promised after so many rounds of corrections."""
-    plan = means.plan
-    return _statement(
-        how,
-        plan.guarantee,
-        means.usage(),
-        accountant=plan.accountant,
-        questions=len(corrected.answers),
-        planned=how.schedule.rounds,
-        secure=secure,
-        released="corrections",
-    )
-
-
-def _statement(
-    how: Resolved | Correcting,
-    guarantee: Budget,
-    usage: Mapping[Event, int],
+def statement_of(
+    settings: VoteSettings | CorrectionSettings,
+    release: Released | ReleasedRounds,
     *,
-    accountant: str,
-    questions: int,
-    planned: int,
     secure: bool,
-    released: str = "answers",
 ) -> PrivacyStatement:
+    """Return what is promised for everything released so far."""
     # At the delta of the guarantee: settings may have changed since the fit.
-    delta = guarantee.delta
+    delta, usage = release.guarantee.delta, release.usage
     return PrivacyStatement(
-        epsilon=guarantee.epsilon,
+        epsilon=release.guarantee.epsilon,
         delta=delta,
         spent_epsilon=price(usage, delta=delta).epsilon if usage else 0.0,
-        neighbouring=how.neighbouring,
-        unit=how.unit,
-        mechanism=how.mechanism.name,
-        accountant=accountant,
-        questions=questions,
-        planned=planned,
-        assumptions=how.assumptions,
+        neighbouring=settings.protection.neighbouring,
+        unit=settings.protection.unit,
+        mechanism=settings.mechanism.name,
+        accountant=release.accountant,
+        questions=len(release.answers),
+        planned=release.planned,
+        assumptions=settings.assumptions,
         secure=secure,
-        released=released,
+        released="corrections" if isinstance(release, ReleasedRounds) else "answers",
     )
 
 
-def warn_of_large(delta: float, how: Resolved | Correcting) -> None:
-    """Say when delta allows a whole record to be published."""
-    if how.n_units is not None and delta > 1 / how.n_units:
+def print_memory_estimate(
+    settings: VoteSettings, classes: NDArray[Any], n_jobs: int | None
+) -> None:
+    """Print how much memory training will need to standard error."""
+    n_units = settings.protection.n_units
+    # Under add-remove the number of records, and so the size of a shard, is private.
+    if n_units is None:
+        return
+    estimate = estimate_memory(
+        settings.learner,
+        settings.points.points,
+        classes=classes,
+        n_teachers=settings.n_teachers,
+        shard_size=-(-n_units // settings.n_teachers),
+        keep=False,
+        n_jobs=n_jobs,
+    )
+    print(f"{settings.n_teachers} teachers need {estimate}.", file=sys.stderr)
+
+
+def warn_about_delta(delta: float, protection: Protection) -> None:
+    """Warn when delta allows a whole record to be published."""
+    n_units = protection.n_units
+    if n_units is not None and delta > 1 / n_units:
         _warn(
-            f"`delta` {delta:g} is above 1/n = {1 / how.n_units:.3g}: a guarantee this "
-            f"weak allows a whole {how.unit} to be published. Choose a smaller delta."
+            f"`delta` {delta:g} is above 1/n = {1 / n_units:.3g}: a guarantee this "
+            f"weak allows a whole {protection.unit} to be published. Choose a smaller delta."
         )
 
 
-def warn_of_little(released: ReleasedVotes) -> None:
-    """Say when nothing, or one class, was answered. What was released is public."""
+def warn_about_answers(released: ReleasedVotes) -> None:
+    """Warn when nothing, or a single class, was answered. What was released is public."""
     answered = np.unique(released.labels[released.labels >= 0])
     if len(answered) > 1:
         return
-    found = "no point was answered: the student predicts the first class"
+    outcome = "no point was answered: the student predicts the first class"
     if len(answered) == 1:
-        found = f"every answer is the class {released.classes.tolist()[answered[0]]!r}"
+        outcome = f"every answer is the class {released.classes.tolist()[answered[0]]!r}"
     _warn(
-        f"Of {len(released.labels)} points asked, {found}. Try another number of "
+        f"Of {len(released.labels)} points asked, {outcome}. Try another number of "
         "teachers or a larger epsilon, and check that `y` holds labels of `classes`."
     )
 
 
 def _warn(text: str) -> None:
-    """Warn at the line of whoever called tacit, however deep that is."""
+    """Warn at the line of the caller outside tacit."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("tacit."):
         level, frame = level + 1, frame.f_back

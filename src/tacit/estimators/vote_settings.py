@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,54 +14,42 @@ from sklearn.pipeline import Pipeline
 
 from tacit import validation
 from tacit.accounting.answer import Output
-from tacit.accounting.budget import Budget, Neighbouring
+from tacit.accounting.budget import Budget
 from tacit.data.pool import PublicPool
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
 from tacit.estimators.combinations import is_auto, student_chooses
-from tacit.estimators.inputs import Voters, numbered
 from tacit.estimators.methods import Votes
-from tacit.estimators.pipeline import distinct_points
+from tacit.estimators.protection import Protection
 from tacit.estimators.rules import (
-    assumed,
     auto_or_number,
+    list_assumptions,
     number_of_teachers,
     refuse_silent,
-    relation_of,
 )
 from tacit.labeling import question_keys
 from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.registry import make_mechanism, mechanism_type
-from tacit.noise import NoiseSource
 from tacit.planning.cutoff import AUTO_SHARE
 from tacit.planning.rules import questions_for, teachers_for
 from tacit.students.active.base import Strategy, check_classes
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
+from tacit.teachers.partition import IndexArray
 from tacit.teachers.represented import represented
 
 
 @dataclass(frozen=True)
-class Sharding:
-    """What decides who goes to which shard. Private: see ``PrivateRecords``."""
+class VoteSettings:
+    """Settings in force for a fit in which teachers vote. Public.
 
-    people: Any
-    hash_key: bytes | None
-
-    def __repr__(self) -> str:
-        return "Sharding(<private>)"
-
-
-@dataclass(frozen=True)
-class Resolved:
-    """Settings in force. Public.
-
-    ``n_units`` is the number of records, or people; None where that is private. ``points`` is the
-    pool in the coordinates of the representation, ``names`` the public names of its points.
+    ``represented`` is True when the caller chose the representation: it then serves teachers and
+    student. ``points`` is the pool in its coordinates, ``names`` the public names of its points.
     ``strategy`` chooses the questions; None asks about points at random, all at once.
     """
 
     learner: Any
+    student: Any
     n_teachers: int
     n_questions: int
     n_batches: int
@@ -68,50 +57,58 @@ class Resolved:
     mechanism: VoteMechanism
     noise_rule: Any
     refusals: str
-    neighbouring: Neighbouring
+    protection: Protection
     representation: Any
+    represented: bool
     points: PublicPool
     names: list[bytes]
-    unit: str
     assumptions: tuple[str, ...]
     chosen: dict[str, Any]
-    n_units: int | None
+
+    def candidates(self, rng: np.random.Generator) -> IndexArray:
+        """Return the points that may be asked about, each once: all, or as many as planned."""
+        # Drawn in any case, so that the same seed trains the same teachers with any strategy.
+        drawn = random_points(self.names, self.n_questions, rng)
+        return drawn if self.strategy is None else distinct_points(self.names)
+
+    def student_points(self, pool: PublicPool) -> Any:
+        """Return the public points as the student sees them."""
+        return self.points.points if self.represented else pool.points
 
     def __repr__(self) -> str:
-        return f"Resolved({self.chosen})"
+        return f"VoteSettings({self.chosen})"
 
 
-def resolve(
+def resolve_votes(
     settings: Any,
     votes: Votes,
     pool: PublicPool,
-    n_records: int | None,
-    names: list[bytes] | None,
+    protection: Protection,
     budget: Budget,
     n_classes: int,
-    noise: NoiseSource,
     *,
     own_features: bool = False,
-    voters: Voters | None = None,
-) -> tuple[Resolved, Sharding]:
-    """Return what is in force. Sees sizes, the pool and the budget; no label, no private value.
+) -> VoteSettings:
+    """Return the settings in force. Uses sizes, the pool and the budget; no private value.
 
-    ``own_features`` says that the pool is made of the records' own features, ``voters`` which
-    teachers there are already; the number of records and ``names`` are not known then.
+    ``own_features`` says that the pool is made of the records' own features.
     """
     validation.one_of(("unlabelled", "random"), refusals=votes.refusals)
-    neighbouring, n_units, sharding = protected(settings, n_records, names, noise, voters)
-    wanted = settings.n_teachers if voters is None else voters.n_teachers
-    n_teachers = _teachers(wanted, n_units, budget)
+    existing = protection.existing
+    n_teachers = number_of_teachers(
+        settings.n_teachers if existing is None else existing.n_teachers,
+        protection.n_units,
+        lambda n: teachers_for(n, budget.epsilon),
+    )
     output = _output(votes, default_student=is_auto(settings.student))
     representation, representation_name = _representation(settings, pool)
     points = pool if representation is None else _in(representation, pool)
-    keys = question_keys(points.points)
+    names = question_keys(points.points)
     strategy = _strategy(settings, votes, n_classes)
-    chosen = strategy is not None
-    n_questions = _questions(votes, len(distinct_points(keys)), output, chosen, n_classes)
+    chooses = strategy is not None
+    n_questions = _questions(votes, len(distinct_points(names)), output, chooses, n_classes)
     n_batches = validation.positive_integer(n_batches=votes.n_batches)
-    n_batches = n_batches if chosen else 1
+    n_batches = n_batches if chooses else 1
     mechanism = make_mechanism(
         votes.mechanism,
         VoteRun(
@@ -125,13 +122,10 @@ def resolve(
         ),
     )
     refuse_silent(mechanism, n_teachers)
-    unit = "record" if names is None else "person"
-    assumptions = assumptions_of(settings, neighbouring, unit, representation, own_features)
-    if voters is not None:
-        unit, assumptions = voters.unit, (*assumptions, voters.assumption)
     default_student = is_auto(settings.student)
-    resolved = Resolved(
+    return VoteSettings(
         learner=settings.learner,
+        student=settings.student,
         n_teachers=n_teachers,
         n_questions=n_questions,
         n_batches=n_batches,
@@ -139,12 +133,12 @@ def resolve(
         mechanism=mechanism,
         noise_rule=votes.noise_rule,
         refusals=votes.refusals,
-        neighbouring=neighbouring,
+        protection=protection,
         representation=representation,
+        represented=is_chosen(settings.representation),
         points=points,
-        names=keys,
-        unit=unit,
-        assumptions=assumptions,
+        names=names,
+        assumptions=assumptions_of(settings, protection, representation, own_features),
         chosen={
             "method": "Votes",
             "n_teachers": n_teachers,
@@ -155,46 +149,25 @@ def resolve(
             "release": output.value,
             "representation": representation_name,
             "student": "NoiseAwareStudent" if default_student else repr(settings.student),
-            "neighbouring": neighbouring.value,
+            "neighbouring": protection.neighbouring.value,
             "protect": settings.protect,
             "refusals": votes.refusals,
         },
-        n_units=n_units,
     )
-    return resolved, sharding
 
 
-def protected(
-    settings: Any,
-    n_records: int | None,
-    names: list[bytes] | None,
-    noise: NoiseSource,
-    voters: Voters | None = None,
-) -> tuple[Neighbouring, int | None, Sharding]:
-    """Return the relation, the number of records or people where it is public, and who is where."""
-    neighbouring = relation_of(
-        settings.protect,
-        settings.neighbouring,
-        grouped=names is not None or voters is not None,
-        n_teachers=settings.n_teachers if voters is None else voters.n_teachers,
-    )
-    if voters is not None:
-        return neighbouring, None, Sharding(None, None)
-    hashed = neighbouring is Neighbouring.ADD_REMOVE
-    people = names if names is None or hashed else numbered(names)
-    # Which numbers are public: of people when they are grouped, of records when they are not.
-    n_units = None if hashed else n_records if people is None else len(np.unique(people))
-    if names is not None and n_units is not None and n_units < 2:
-        raise InvalidArgument(
-            f"`groups` must name at least 2 people, got {n_units}: all records belong to one. "
-            "Give one identifier per person."
-        )
-    # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
-    return neighbouring, n_units, Sharding(people, noise.bits(256).to_bytes(32) if hashed else None)
+def distinct_points(names: Sequence[bytes]) -> IndexArray:
+    """Return where each name occurs first: equal points are one question."""
+    first = {name: position for position, name in reversed(list(enumerate(names)))}
+    return np.array(sorted(first.values()), dtype=np.intp)
 
 
-def _teachers(given: Any, n_units: int | None, budget: Budget) -> int:
-    return number_of_teachers(given, n_units, lambda n: teachers_for(n, budget.epsilon))
+def random_points(names: Sequence[bytes], n_questions: int, rng: np.random.Generator) -> IndexArray:
+    """Return positions of distinct points, chosen at random where there are more."""
+    distinct = distinct_points(names)
+    if n_questions < len(distinct):
+        distinct = np.sort(rng.choice(distinct, n_questions, replace=False))
+    return distinct
 
 
 def _output(votes: Votes, *, default_student: bool) -> Output:
@@ -253,35 +226,40 @@ def _in(representation: Any, pool: PublicPool) -> PublicPool:
 
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
     """Return a transformer fitted on the pool alone, and its name."""
-    given = settings.representation
-    check_representation(given)
-    if given is None:
+    representation = settings.representation
+    check_representation(representation)
+    if representation is None:
         return None, "none"
-    if not isinstance(given, str):
-        return clone(given).fit(pool.points), repr(given)
+    if is_chosen(representation):
+        return clone(representation).fit(pool.points), repr(representation)
     if not is_linear(settings.learner) or not are_numbers(pool.points):
         return None, "none"
     return pool_coordinates(pool, PoolRepresentation())
 
 
-def check_representation(given: Any) -> None:
+def is_chosen(representation: Any) -> bool:
+    """Whether the caller chose a representation: the automatic one is for teachers alone."""
+    return representation is not None and not isinstance(representation, str)
+
+
+def check_representation(representation: Any) -> None:
     """Refuse what is neither "auto", None nor an object."""
-    if isinstance(given, str) and given != "auto":
+    if isinstance(representation, str) and representation != "auto":
         raise InvalidArgument(
-            f"`representation` must be 'auto', None or a transformer, got {given!r}. Give an "
-            "object, such as PCA(10) of scikit-learn."
+            f"`representation` must be 'auto', None or a transformer, got {representation!r}. "
+            "Give an object, such as PCA(10) of scikit-learn."
         )
-    if isinstance(given, type):
+    if isinstance(representation, type):
         raise InvalidArgument(
-            f"`representation` must be an object, got the class {given.__name__}; "
-            f"call it: {given.__name__}()."
+            f"`representation` must be an object, got the class {representation.__name__}; "
+            f"call it: {representation.__name__}()."
         )
 
 
-def pool_coordinates(pool: PublicPool, wanted: PoolRepresentation) -> tuple[Any, str]:
-    """Return principal coordinates of the pool, and their name."""
-    found = wanted.fit(pool.points)
-    return found, f"PoolRepresentation, {found.directions_.shape[1]} coordinates"
+def pool_coordinates(pool: PublicPool, representation: PoolRepresentation) -> tuple[Any, str]:
+    """Return principal coordinates fitted on the pool, and their name."""
+    representation.fit(pool.points)
+    return representation, f"PoolRepresentation, {representation.directions_.shape[1]} coordinates"
 
 
 def is_linear(learner: Any) -> bool:
@@ -296,13 +274,9 @@ def are_numbers(points: Any) -> bool:
 
 
 def assumptions_of(
-    settings: Any,
-    neighbouring: Neighbouring,
-    unit: str,
-    representation: Any,
-    own_features: bool,
+    settings: Any, protection: Protection, representation: Any, own_features: bool
 ) -> tuple[str, ...]:
-    """Return what the guarantee of a fit rests on besides the proofs, in sentences."""
+    """Return what the guarantee of a fit relies on besides the proofs, in sentences."""
     points = [
         "The pool is public and was put together without looking at private records; which of "
         "its points were asked about depends on public points and released answers alone."
@@ -314,8 +288,15 @@ def assumptions_of(
         )
     if representation is not None:
         points.append("The representation was fitted on the public points alone.")
-    sentences = assumed(neighbouring, unit, points=points, account=[_account(settings.ledger)])
-    return (*sentences, *getattr(settings, "input_assumptions", ()))
+    existing = protection.existing
+    sentences = list_assumptions(
+        protection.neighbouring,
+        protection.unit,
+        points=points,
+        account=[_account(settings.ledger)],
+    )
+    sentences = (*sentences, *getattr(settings, "input_assumptions", ()))
+    return sentences if existing is None else (*sentences, existing.assumption)
 
 
 def _account(ledger: Any) -> str:

@@ -51,7 +51,7 @@ class PlannedMeans(Uncopyable):
     ) -> None:
         if not noise.secure and not ledger.allow_insecure:
             raise LedgerError(INSECURE_REFUSED)
-        self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
+        self.mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._wanted, self._key = mechanism.plan(delta), key
         if ledger.find_plan(key) is None:
             ledger.check_plan(self._wanted)
@@ -84,10 +84,10 @@ class PlannedMeans(Uncopyable):
         known = {} if plan_id is None else self._ledger.recorded(plan_id, [name])
         if name in known:
             return known[name]
-        total = self._mechanism.gather(contributions())
+        total = self.mechanism.gather(contributions())
         # Reserved only now: work that was interrupted before has cost nothing.
         plan_id = self._ledger.open_plan(self._wanted, self._key)
-        (answer,) = self._ledger.answer(plan_id, [name], _Once(self._mechanism, total, self._noise))
+        (answer,) = self._ledger.answer(plan_id, [name], _Once(self.mechanism, total, self._noise))
         return answer
 
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 from tacit.errors import InvalidArgument
 from tacit.estimators.classifier import PATEClassifier
-from tacit.estimators.run_place import RunPlace
+from tacit.estimators.pipeline import RunState
 from tacit.noise import NoiseSource
 from tacit.project.runs import RunFolder
 
@@ -28,11 +28,11 @@ class ProjectClassifier(PATEClassifier):
         self._folder = run
         return self
 
-    def _place(self, noise: NoiseSource) -> RunPlace:
+    def _run_state(self, noise: NoiseSource) -> RunState:
         run: RunFolder | None = self.__dict__.get("_folder")
         if run is None:
             raise InvalidArgument("A ProjectClassifier is fitted on a run: call `on(run)` first.")
-        return RunPlace(key=run.key, hash_key=run.hash_key, kept=run.votes)
+        return RunState(key=run.key, hash_key=run.hash_key, votes=run.votes)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

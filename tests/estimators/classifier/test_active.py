@@ -143,7 +143,7 @@ def test_what_a_strategy_leaves_can_be_asked_later_at_no_cost(make, task):
 
 def test_votes_are_let_go_when_there_is_nothing_left_to_ask(make, task):
     clf = make(query="margin").fit(task.X, task.y, X_public=task.pool)
-    assert "_asking" not in vars(clf)
+    assert "_open_questions" not in vars(clf)
     with pytest.raises(InvalidArgument, match="nothing left"):
         clf.keep_asking()
 
@@ -152,13 +152,13 @@ def test_votes_are_let_go_when_there_is_nothing_left_to_ask(make, task):
 def test_copies_leave_the_votes_behind(make, task, copied):
     clf = make(query=Few(12), n_questions=40).fit(task.X, task.y, X_public=task.pool)
     other = copied(clf)
-    assert not {"_asking", "_run", "_released"} & set(vars(other))
+    assert not {"_fit", "_open_questions"} & set(vars(other))
     assert np.array_equal(other.predict(task.X), clf.predict(task.X))
     with pytest.raises(InvalidArgument, match="stayed behind"):
         other.keep_asking()
     with pytest.raises(InvalidArgument, match="left behind"):
         other.learning_curve()
-    assert "private" in repr(vars(clf)["_asking"])
+    assert "private" in repr(vars(clf)["_open_questions"])
 
 
 def test_fitting_again_forgets_the_open_run(make, task):
@@ -245,7 +245,7 @@ def test_a_mechanism_that_stops_at_the_end_of_a_round_ends_the_run(make, task):
     clf = make(query=OneByOne(), mechanism=vote, n_questions=40, n_teachers=20)
     clf.fit(task.X, task.y, X_public=task.pool)
     assert clf.report().stopped == "service" and clf.report().answered == 12
-    assert all(clf.report().batches) and "_asking" not in vars(clf)
+    assert all(clf.report().batches) and "_open_questions" not in vars(clf)
 
 
 def test_a_mechanism_that_pays_for_refusals_only_has_room_for_every_question(make, task):
@@ -285,7 +285,7 @@ def test_a_noise_rule_stays_within_the_budget_whatever_it_wants(make, task):
             noise_rule=lambda labels, size, even, greedy=greedy: greedy * even,
         ).fit(task.X, task.y, X_public=task.pool)
         limit = filter_for(Budget(1.0, 1e-5))
-        rho = sum(event.rho * times for event, times in clf._released.usage.items())
+        rho = sum(event.rho * times for event, times in clf._fit.release.usage.items())
         assert rho <= limit.rho_limit
         assert clf.report().stopped == ("service" if greedy < 1 else "budget")
         assert clf.privacy_.epsilon == 1.0 and "filter" in clf.privacy_.accountant
@@ -323,7 +323,7 @@ def test_a_rule_that_spends_all_at_once_ends_the_run(make, task):
     clf = make(query="random", n_questions=40, noise_rule=all_now)
     clf.fit(task.X, task.y, X_public=task.pool)
     assert clf.report().stopped == "service" and clf.report().batches == (10,)
-    assert "_asking" not in vars(clf)
+    assert "_open_questions" not in vars(clf)
 
 
 def test_a_rule_needs_rounds_gaussian_noise_and_the_right_ledger(make, task):

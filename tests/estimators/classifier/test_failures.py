@@ -10,7 +10,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.semi_supervised import SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import tacit.estimators.pipeline
+import tacit.estimators.voting
 from tacit import Budget
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.ledger import Amount, MemoryLedger
@@ -117,7 +117,7 @@ def test_interrupted_training_reserves_nothing(make, task, ledger, monkeypatch):
     def interrupted(*args: Any, **settings: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(tacit.estimators.pipeline, "train_and_count", interrupted)
+    monkeypatch.setattr(tacit.estimators.voting, "train_and_count", interrupted)
     with pytest.raises(KeyboardInterrupt):
         make(ledger=ledger).fit(task.X, task.y, X_public=task.pool)
     assert nothing_reserved(ledger)

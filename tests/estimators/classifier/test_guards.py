@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-import tacit.estimators.pipeline
+import tacit.estimators.voting
 from tacit import PATEClassifier, PublicPool
 from tacit.audit import SeededNoise
 from tacit.errors import InvalidArgument
@@ -174,14 +174,14 @@ def test_automatic_settings_never_look_at_labels(make, task):
 def votes(monkeypatch) -> Iterator[list[Any]]:
     """Return the counts of every fit, caught before noise."""
     caught: list[Any] = []
-    true = tacit.estimators.pipeline.train_and_count
+    true = tacit.estimators.voting.train_and_count
 
     def spy(*args: Any, **named: Any) -> Any:
         counts = true(*args, **named)
         caught.append(counts.private_array().copy())
         return counts
 
-    monkeypatch.setattr(tacit.estimators.pipeline, "train_and_count", spy)
+    monkeypatch.setattr(tacit.estimators.voting, "train_and_count", spy)
     yield caught
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_matrix
 from sklearn.preprocessing import StandardScaler
 
-import tacit.estimators.pipeline
+import tacit.estimators.voting
 from tacit import GaussianVote, PublicPool
 from tacit.errors import InvalidArgument
 
@@ -19,7 +19,7 @@ def untrained(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: Any, **settings: Any) -> None:
         raise AssertionError("teachers were trained")
 
-    monkeypatch.setattr(tacit.estimators.pipeline, "train_and_count", refuse)
+    monkeypatch.setattr(tacit.estimators.voting, "train_and_count", refuse)
 
 
 def infinite(pool: Any) -> Any:

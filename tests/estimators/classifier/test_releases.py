@@ -13,7 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
 
-import tacit.estimators.pipeline
+import tacit.estimators.voting
 from tacit import (
     Budget,
     ConfidentVote,
@@ -67,7 +67,7 @@ def untrained(monkeypatch):
     def refuse(*args: Any, **settings: Any) -> None:
         raise AssertionError("teachers were trained")
 
-    monkeypatch.setattr(tacit.estimators.pipeline, "train_and_count", refuse)
+    monkeypatch.setattr(tacit.estimators.voting, "train_and_count", refuse)
 
 
 def test_a_mechanism_over_budget_is_refused_before_training(make, task, untrained):

@@ -37,7 +37,7 @@ from tacit import (
 )
 from tacit.audit import SeededNoise
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
-from tacit.estimators.pipeline import ReleasedCorrections
+from tacit.estimators.releases import ReleasedCorrections
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.ledger import MemoryLedger, SqliteLedger
 from tacit.mechanisms.counts import VoteCounts

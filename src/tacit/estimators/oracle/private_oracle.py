@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -23,12 +23,12 @@ from tacit.data.pool import n_rows
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.estimators.inputs import (
+    PrivateRecords,
     check_features,
     check_shards,
     class_list,
     generator,
     identifiers,
-    numbered,
     private_labels,
     record_schema,
     refuse_beside,
@@ -38,8 +38,8 @@ from tacit.estimators.oracle import rules
 from tacit.estimators.oracle.budget_left import BudgetLeft
 from tacit.estimators.oracle.estimate import estimate_error, mean_error
 from tacit.estimators.oracle.terms import OracleTerms
-from tacit.estimators.pipeline import PrivateRecords, split
-from tacit.estimators.rules import refuse_silent, relation_of
+from tacit.estimators.protection import Protection, resolve_protection
+from tacit.estimators.rules import refuse_silent
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
@@ -58,22 +58,13 @@ from tacit.teachers.vote import TeacherEnsemble
 
 
 @dataclass(frozen=True)
-class _Read:
-    """What ``fit`` was given, in the form of a point. Private."""
+class _Inputs:
+    """What ``fit`` was given; ``like`` are public points that show what a point looks like."""
 
-    X: Any
-    y: NDArray[Any]
-    names: list[bytes] | None
+    records: PrivateRecords
     like: Any
     classes: NDArray[Any]
-    relation: Neighbouring
-
-    @property
-    def unit(self) -> str:
-        return "record" if self.names is None else "person"
-
-    def __repr__(self) -> str:
-        return "_Read(<private>)"
+    protection: Protection
 
 
 class PrivateOracle(BaseEstimator):  # type: ignore[misc]
@@ -205,21 +196,13 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         answers, part = rules.shares(
             budget, estimated=rules.wants_estimate(self.mechanism, self.cutoff)
         )
-        missing = takes_missing(self.learner)
-        if isinstance(X, ShardFolder):
-            refuse_beside(X, y, X_public, groups)
-            reader = PointReader(X.sharding.schema, missing=missing)
-            read = self._read_shards(X, X_public, reader)
-            records: PrivateRecords | ShardFolder = X
-            n_teachers = X.n_shards
-        else:
-            reader = PointReader(record_schema(self.schema, X, X_public), missing=missing)
-            read = self._read(X, y, groups, X_public, reader)
-            records, n_units = _records(read, noise)
-            n_teachers = rules.teachers(self.n_teachers, n_units, budget.epsilon)
-        self._try_learner(reader, read)
+        reader = self._reader(X, y, groups, X_public)
+        inputs = self._read(X, y, groups, X_public, reader, noise)
+        protection, classes = inputs.protection, inputs.classes
+        n_teachers = rules.teachers(self.n_teachers, protection, budget.epsilon)
+        self._try_learner(reader, inputs)
         # If the error is estimated, the most that can be planned for stands in until it is known.
-        vote = self._vote(answers, n_teachers, len(read.classes), questions, error=1.0)
+        vote = self._vote(answers, n_teachers, len(classes), questions, error=1.0)
         test = None if part is None else mean_error(part, n_teachers)
         ledger = self._ledger(budget)
         key, estimate = self._key(noise), None
@@ -227,32 +210,30 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             raise LedgerError(INSECURE_REFUSED)
         if ledger.find_plan(key) is None:
             _check_affordable(ledger, budget, vote.plan(answers.delta, n_teachers=n_teachers), test)
-        teachers, rates = self._train(records, read, n_teachers, tested=test is not None)
+        teachers, rates = self._train(inputs, n_teachers, tested=test is not None)
         if test is not None and part is not None and rates is not None:
             estimate = estimate_error(test, rates, ledger, part, noise, key)
-            vote = self._vote(
-                answers, n_teachers, len(read.classes), questions, error=estimate.cautious
-            )
+            vote = self._vote(answers, n_teachers, len(classes), questions, error=estimate.cautious)
         terms = OracleTerms(
             budget=budget,
             mechanism=vote,
             delta=answers.delta,
             key=key,
-            neighbouring=read.relation,
-            unit=read.unit,
-            assumptions=rules.assumptions(read.relation, read.unit, own_ledger=self.ledger is None),
-            settings=self._chosen(vote, n_teachers, read.relation),
+            neighbouring=protection.neighbouring,
+            unit=protection.unit,
+            assumptions=rules.assumptions(protection, own_ledger=self.ledger is None),
+            settings=self._chosen(vote, n_teachers, protection.neighbouring),
             estimate=estimate,
         )
-        source = VotingSource(teachers, vote, read.classes, delta=answers.delta)
+        source = VotingSource(teachers, vote, classes, delta=answers.delta)
         return self._open(terms, reader, source, ledger, noise)
 
-    def _try_learner(self, reader: PointReader, read: _Read) -> None:
-        if read.like is not None:
-            check_learner(self.learner, read.like, read.classes)
+    def _try_learner(self, reader: PointReader, inputs: _Inputs) -> None:
+        if inputs.like is not None:
+            check_learner(self.learner, inputs.like, inputs.classes)
             return
         try:
-            check_learner(self.learner, reader.made_up(np.random.default_rng(0)), read.classes)
+            check_learner(self.learner, reader.made_up(np.random.default_rng(0)), inputs.classes)
         except InvalidArgument as error:
             raise InvalidArgument(
                 f"{error} Without `X_public` points are taken to be tables of numbers: if they are "
@@ -260,27 +241,25 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             ) from error
 
     def _train(
-        self, records: PrivateRecords | ShardFolder, read: _Read, n_teachers: int, *, tested: bool
+        self, inputs: _Inputs, n_teachers: int, *, tested: bool
     ) -> tuple[TeacherEnsemble, NDArray[np.float64] | None]:
         """Return the teachers and, if they are tested, how often each erred. Private."""
-        rng = generator(self.random_state)
-        settings: dict[str, Any] = {
-            "classes": read.classes,
-            "like": read.like,
+        rng, records = generator(self.random_state), inputs.records
+        training: dict[str, Any] = {
+            "classes": inputs.classes,
+            "like": inputs.like,
             "n_jobs": workers(self.n_jobs),
             "progress": self.verbose,
         }
-        if isinstance(records, ShardFolder):
-            seed = int(rng.integers(2**31))
-            schema = records.sharding.schema
-            return train_on_shards(
-                self.learner, records, seed=seed, schema=schema, **settings
-            ), None
-        shards = split(records, n_teachers, read.relation, rng)
-        settings["seed"] = int(rng.integers(2**31))
+        if records.shards is not None:
+            training["seed"] = int(rng.integers(2**31))
+            schema = records.shards.sharding.schema
+            return train_on_shards(self.learner, records.shards, schema=schema, **training), None
+        shards = records.split(inputs.protection.neighbouring, n_teachers, rng)
+        training["seed"] = int(rng.integers(2**31))
         if tested:
-            return train_and_test(self.learner, records.X, records.y, shards, **settings)
-        return train_teachers(self.learner, records.X, records.y, shards, **settings), None
+            return train_and_test(self.learner, records.X, records.y, shards, **training)
+        return train_teachers(self.learner, records.X, records.y, shards, **training), None
 
     def _budget(self) -> Budget:
         budget = Budget(self.epsilon, self.delta)
@@ -305,27 +284,42 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             raise InvalidArgument("`key` must be a text that is not empty.")
         return key
 
-    def _read(self, X: Any, y: Any, groups: Any, X_public: Any, reader: PointReader) -> _Read:
-        records = reader.records(X)
-        labels = private_labels(y, n_rows(records))
+    def _reader(self, X: Any, y: Any, groups: Any, X_public: Any) -> PointReader:
+        """Return what converts points: by the schema of the shards, given, or of the records."""
+        if isinstance(X, ShardFolder):
+            refuse_beside(X, y, X_public, groups)
+            schema = X.sharding.schema
+        else:
+            schema = record_schema(self.schema, X, X_public)
+        return PointReader(schema, missing=takes_missing(self.learner))
+
+    def _read(
+        self,
+        X: Any,
+        y: Any,
+        groups: Any,
+        X_public: Any,
+        reader: PointReader,
+        noise: NoiseSource,
+    ) -> _Inputs:
+        if isinstance(X, ShardFolder):
+            if rules.wants_estimate(self.mechanism, self.cutoff):
+                raise InvalidArgument(
+                    '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
+                )
+            check_shards(self, X)
+            check_features(X_public, X)
+            records = PrivateRecords(shards=X)
+        else:
+            points = reader.records(X)
+            labels = private_labels(y, n_rows(points))
+            records = PrivateRecords(points, labels, identifiers(groups, n_rows(points)))
         classes = class_list(self.classes)
-        names = identifiers(groups, n_rows(records))
-        relation = relation_of(
-            self.protect, self.neighbouring, grouped=names is not None, n_teachers=self.n_teachers
+        protection, assignment = resolve_protection(
+            self, records.n_records, records.people, noise, records.existing_teachers
         )
         like = None if X_public is None else reader.questions(X_public)
-        return _Read(records, labels, names, like, classes, relation)
-
-    def _read_shards(self, shards: ShardFolder, X_public: Any, reader: PointReader) -> _Read:
-        if rules.wants_estimate(self.mechanism, self.cutoff):
-            raise InvalidArgument(
-                '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
-            )
-        relation = check_shards(self, shards)
-        check_features(X_public, shards)
-        classes = class_list(self.classes)
-        names: list[bytes] = []  # in the shards
-        return _Read(None, np.empty(0), names, reader.questions(X_public), classes, relation)
+        return _Inputs(replace(records, assignment=assignment), like, classes, protection)
 
     def _vote(
         self, budget: Budget, n_teachers: int, n_classes: int, questions: int, *, error: float
@@ -549,25 +543,6 @@ def _accounts(ledger: Ledger) -> int:
     (``docs/proofs/ledger.md``, claim 4).
     """
     return round(ledger.lifetime().epsilon / ledger.budget.epsilon)
-
-
-def _records(read: _Read, noise: NoiseSource) -> tuple[PrivateRecords, int | None]:
-    """Return the records with whom they belong to, and the number of units where it is public."""
-    n_records = n_rows(read.X)
-    if read.relation is Neighbouring.ADD_REMOVE:
-        # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
-        hash_key = noise.bits(256).to_bytes(32)
-        return PrivateRecords(read.X, read.y, n_records, read.names, hash_key), None
-    if read.names is None:
-        return PrivateRecords(read.X, read.y, n_records), n_records
-    people = numbered(read.names)
-    n_people = len(np.unique(people))
-    if n_people < 2:
-        raise InvalidArgument(
-            "`groups` must name at least 2 people, got 1: all records belong to one. Give one "
-            "identifier per person."
-        )
-    return PrivateRecords(read.X, read.y, n_records, people), n_people
 
 
 def _check_affordable(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tacit import validation
-from tacit.accounting.budget import Budget, Neighbouring
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
-from tacit.estimators.rules import assumed, number_of_teachers
+from tacit.estimators.protection import Protection
+from tacit.estimators.rules import list_assumptions, number_of_teachers
 from tacit.planning.cutoff import AUTO_SHARE, hard_questions, largest_cutoff
 from tacit.planning.rules import teachers_for
 
@@ -15,9 +16,11 @@ ESTIMATE_SHARE = 0.2
 """Part of the budget that a private estimate of the error may take."""
 
 
-def teachers(given: Any, n_units: int | None, epsilon: float) -> int:
-    """Return how many teachers are trained; ``n_units`` is None where that number is private."""
-    return number_of_teachers(given, n_units, lambda n: teachers_for(n, epsilon))
+def teachers(n_teachers: Any, protection: Protection, epsilon: float) -> int:
+    """Return how many teachers are trained, or how many exist already."""
+    if protection.existing is not None:
+        return protection.existing.n_teachers
+    return number_of_teachers(n_teachers, protection.n_units, lambda n: teachers_for(n, epsilon))
 
 
 def wants_estimate(mechanism: Any, cutoff: Any) -> bool:
@@ -40,29 +43,29 @@ def shares(budget: Budget, *, estimated: bool) -> tuple[Budget, Budget | None]:
     return Budget(budget.epsilon - part.epsilon, budget.delta - part.delta), part
 
 
-def cutoff(given: Any, budget: Budget, *, n_teachers: int, questions: int, error: float) -> int:
+def cutoff(setting: Any, budget: Budget, *, n_teachers: int, questions: int, error: float) -> int:
     """Return the number of refusals to plan for.
 
     "auto": a tenth of the questions. "estimate": from ``error``, a released number. Never more
     than leave clear votes answerable, unless the caller insists on a number.
     """
-    if not isinstance(given, str):
-        return validation.positive_integer(cutoff=given)
-    validation.one_of(("auto", "estimate"), cutoff=given)
+    if not isinstance(setting, str):
+        return validation.positive_integer(cutoff=setting)
+    validation.one_of(("auto", "estimate"), cutoff=setting)
     most = largest_cutoff(budget, n_teachers=n_teachers, questions=questions)
-    if given == "auto":
+    if setting == "auto":
         return min(most, max(1, round(AUTO_SHARE * questions)))
     return min(most, hard_questions(error, questions))
 
 
-def assumptions(neighbouring: Neighbouring, unit: str, *, own_ledger: bool) -> tuple[str, ...]:
+def assumptions(protection: Protection, *, own_ledger: bool) -> tuple[str, ...]:
     """Return what the guarantee rests on besides the proofs, in sentences."""
     account = "The ledger given has what all releases from the data add up to."
     if own_ledger:
         account = "This is the cost of this oracle alone: other releases from the data add to it."
-    return assumed(
-        neighbouring,
-        unit,
+    return list_assumptions(
+        protection.neighbouring,
+        protection.unit,
         points=["The points asked about are public and chosen without looking at private records."],
         account=[
             "Everybody who asks is taken together: the guarantee is against all of them.",
