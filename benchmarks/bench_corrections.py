@@ -21,6 +21,7 @@ from sklearn.linear_model import LogisticRegression
 from tacit.teachers.corrections import Coordinates, LogisticCorrections
 from tacit.teachers.corrections.coordinates import with_constant
 from tacit.teachers.corrections.metric import Metric
+from tacit.teachers.corrections.records import RecordsInMemory
 
 SHARD = 5
 WIDTH = 100
@@ -43,9 +44,8 @@ def main() -> None:
         shards = np.split(np.arange(n), n // SHARD)
 
         def all_at_once(X: object = X, y: object = y, shards: object = shards) -> None:
-            teachers = LogisticCorrections(
-                X, y, shards, coordinates, pool, n_classes=2, shard_size=SHARD, together=True
-            )
+            records = RecordsInMemory(X, y, shards, coordinates, together=True)
+            teachers = LogisticCorrections(records, pool, n_classes=2, shard_size=SHARD)
             for _ in teachers.contributions(metric):
                 pass
 

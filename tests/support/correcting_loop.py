@@ -28,6 +28,7 @@ from tacit.noise import NoiseSource
 from tacit.teachers.corrections import Coordinates, Corrected, LogisticCorrections, Schedule
 from tacit.teachers.corrections.coordinates import with_constant
 from tacit.teachers.corrections.metric import Metric
+from tacit.teachers.corrections.records import RecordsInMemory
 
 __all__ = ["CorrectingLoop", "audit_corrections"]
 
@@ -73,7 +74,8 @@ def _honest() -> LogisticCorrections:
     coordinates, pool = _public()
     shards = np.split(np.arange(2 * N_TEACHERS - 2), N_TEACHERS - 1)
     X, labels = rng.normal(size=(2 * N_TEACHERS - 2, 2)), rng.integers(0, 2, 2 * N_TEACHERS - 2)
-    return LogisticCorrections(X, labels, shards, coordinates, pool, n_classes=2, shard_size=2)
+    records = RecordsInMemory(X, labels, shards, coordinates)
+    return LogisticCorrections(records, pool, n_classes=2, shard_size=2)
 
 
 class ReplacedTeacher:

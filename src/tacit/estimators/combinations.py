@@ -83,10 +83,10 @@ def _check_data(settings: Any, source: Source, *, has_pool: bool, has_groups: bo
 
 
 def _check_corrections(settings: Any, source: Source) -> None:
-    if source != "records":
+    if source == "votes":
         raise InvalidArgument(
-            "`method` Corrections needs the records themselves. For shards in files give a "
-            "`learner` and use Votes; for votes counted elsewhere use Votes."
+            "`method` Corrections needs records, in memory or in shards: votes that were counted "
+            "elsewhere need Votes."
         )
     if not is_auto(settings.student):
         raise InvalidArgument(

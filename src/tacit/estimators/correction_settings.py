@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from tacit import validation
 from tacit.accounting.budget import Budget
+from tacit.data import PointReader, Schema
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.methods import Corrections
@@ -38,10 +39,17 @@ from tacit.teachers.corrections.coordinates import (
 )
 from tacit.teachers.corrections.learners import LearnerCorrections
 from tacit.teachers.corrections.logistic import LogisticCorrections
-from tacit.teachers.corrections.records import ShardRows, shard_rows
+from tacit.teachers.corrections.records import (
+    CorrectionRecords,
+    RecordsInMemory,
+    RecordsOnShards,
+)
 from tacit.teachers.corrections.rounds import Corrected, CorrectingTeachers, Schedule
-from tacit.teachers.represented import RepresentedRows, represented
-from tacit.teachers.rows import IndexArray
+from tacit.teachers.labels import ClassList
+from tacit.teachers.on_shards import ShardReader
+from tacit.teachers.represented import RepresentedRows, ShardTransform, represented
+from tacit.teachers.rows import IndexArray, RowForm
+from tacit.teachers.workers.batches import ShardSource
 
 _CLIP = {True: 0.35, False: 0.25}
 """Radius over the length of a contribution to first order: built-in teachers and others."""
@@ -84,51 +92,60 @@ class CorrectionSettings:
         """Whether teachers are the built-in ones."""
         return self.learner is None
 
-    def teachers(
-        self,
-        X: Any,
-        labels: NDArray[np.int64],
-        shards: Sequence[IndexArray],
-        rng: np.random.Generator,
-        *,
-        n_jobs: int | None,
-    ) -> CorrectingTeachers:
-        """Return the teachers of disjoint shards. Private."""
-        n_classes = 1 + self.mechanism.dimension // self.pool.shape[1]
-        seed = int(rng.integers(2**31))
-        if self.built_in:
-            return LogisticCorrections(
-                X,
-                labels,
-                shards,
-                self.coordinates,
-                self.pool,
-                n_classes=n_classes,
-                shard_size=self.shard_size,
-                together=self.together,
-            )
-        if self.together and self.teachers_represented:
-            X = X[np.arange(n_rows(X))]  # represented once, not in every round
-        return LearnerCorrections(
-            self.learner,
-            X,
+    def in_memory(
+        self, X: Any, labels: NDArray[np.int64], shards: Sequence[IndexArray]
+    ) -> CorrectionRecords:
+        """Return records of this process as the student and teachers see them. Private."""
+        transformed = RepresentedRows(X, self.representation, self._transformed_points)
+        seen = None
+        if not self.teachers_represented:
+            seen = X
+        elif self.together and not self.built_in:
+            transformed = transformed[np.arange(n_rows(X))]  # once, not in every round
+        return RecordsInMemory(
+            transformed,
             labels,
             shards,
-            self.points.points,
-            self._rows(X, shards),
-            n_classes=n_classes,
-            shard_size=self.shard_size,
-            seed=seed,
-            rng=rng,
-            n_jobs=n_jobs,
+            self.coordinates,
+            seen=seen,
+            form=RowForm(self.points.points, public=True),
+            together=self.together,
         )
 
-    def _rows(self, X: Any, shards: Sequence[IndexArray]) -> ShardRows:
-        """Return what puts the records of a shard in the student's coordinates. Private."""
-        if not self.teachers_represented:
-            like = represented(self.representation, self.points.points)
-            X = RepresentedRows(X, self.representation, like)
-        return shard_rows(X, shards, self.coordinates, together=self.together)
+    def on_shards(
+        self, source: ShardSource, schema: Schema, classes: NDArray[Any]
+    ) -> CorrectionRecords:
+        """Return records in files as the student and teachers see them. Private."""
+        return RecordsOnShards(
+            source,
+            ShardReader(PointReader(schema)),
+            ClassList(classes),
+            self.coordinates,
+            ShardTransform(self.representation, self._transformed_points),
+            transformed=self.teachers_represented,
+        )
+
+    @property
+    def _transformed_points(self) -> Any:
+        if self.teachers_represented:
+            return self.points.points
+        return represented(self.representation, self.points.points)
+
+    def teachers(
+        self, records: CorrectionRecords, rng: np.random.Generator, *, n_jobs: int | None
+    ) -> CorrectingTeachers:
+        """Return the teachers of disjoint shards. Private."""
+        seed = int(rng.integers(2**31))
+        sizes: dict[str, Any] = {
+            "n_classes": 1 + self.mechanism.dimension // self.pool.shape[1],
+            "shard_size": self.shard_size,
+            "n_jobs": n_jobs,
+        }
+        if self.built_in:
+            return LogisticCorrections(records, self.pool, **sizes)
+        return LearnerCorrections(
+            self.learner, records, self.points.points, seed=seed, rng=rng, **sizes
+        )
 
     def student(self, corrected: Corrected, n_classes: int) -> Any:
         """Return the public model."""
@@ -157,9 +174,10 @@ def resolve_corrections(
 ) -> CorrectionSettings:
     """Return the settings in force. Uses sizes, the pool and the budget; no private value."""
     built_in = settings.learner is None
-    n_units = protection.n_units
+    n_units, existing = protection.n_units, protection.existing
     n_teachers = number_of_teachers(
-        settings.n_teachers, n_units, lambda n: corrections_for(n, built_in=built_in)[0]
+        settings.n_teachers if existing is None else existing.n_teachers,
+        n_units, lambda n: corrections_for(n, built_in=built_in)[0]
     )
     rounds = _rounds(corrections.rounds, built_in)
     representation, representation_name = _representation(settings, pool)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tqdm import tqdm
 
+from tacit.data import Schema
 from tacit.estimators.correction_settings import CorrectionSettings
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.releases import ReleasedRounds
@@ -21,24 +22,28 @@ from tacit.teachers.corrections.rounds import (
     correct_in_rounds,
 )
 from tacit.teachers.labels import ClassList
-from tacit.teachers.represented import RepresentedRows
+from tacit.teachers.partition import votes_moved
 
 
 def correcting_teachers(
     records: PrivateRecords,
     settings: CorrectionSettings,
+    schema: Schema,
     classes: NDArray[Any],
     rng: np.random.Generator,
     *,
     n_jobs: int | None,
 ) -> CorrectingTeachers:
-    """Return one teacher per shard of the records. Private."""
-    X = records.X
-    if settings.teachers_represented:
-        X = RepresentedRows(X, settings.representation, settings.points.points)
-    shards = records.split(settings.protection.neighbouring, settings.n_teachers, rng)
-    labels = ClassList(classes).positions(records.y)
-    return settings.teachers(X, labels, shards, rng, n_jobs=n_jobs)
+    """Return one teacher per shard of the records, in memory or in files. Private."""
+    neighbouring = settings.protection.neighbouring
+    if records.shards is not None:
+        votes_moved(records.shards.sharding.partition, neighbouring)
+        seen = settings.on_shards(records.shards, schema, classes)
+    else:
+        shards = records.split(neighbouring, settings.n_teachers, rng)
+        labels = ClassList(classes).positions(records.y)
+        seen = settings.in_memory(records.X, labels, shards)
+    return settings.teachers(seen, rng, n_jobs=n_jobs)
 
 
 def release_rounds(

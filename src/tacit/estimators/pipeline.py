@@ -13,6 +13,7 @@ next.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -157,17 +158,20 @@ def _run_corrections(
         noise=context.noise,
         key=context.state.key,
     )
-    teachers = correcting_teachers(records, settings, context.classes, rng, n_jobs=context.n_jobs)
-    corrected = release_rounds(
-        teachers,
-        settings.pool,
-        n_classes,
-        settings.schedule,
-        means,
-        rng,
-        after_round=publish,
-        progress=context.progress,
+    teachers = correcting_teachers(
+        records, settings, context.schema, context.classes, rng, n_jobs=context.n_jobs
     )
+    with closing(teachers):
+        corrected = release_rounds(
+            teachers,
+            settings.pool,
+            n_classes,
+            settings.schedule,
+            means,
+            rng,
+            after_round=publish,
+            progress=context.progress,
+        )
     return RunResult(FittedStudent(settings.student(corrected, n_classes), n_classes))
 
 

@@ -17,6 +17,34 @@ def represented(representation: Any, points: Any) -> Any:
     return _plain(representation.transform(points))
 
 
+class ShardTransform:
+    """Transforms the records of one shard; one that cannot be transformed becomes zeros.
+
+    Parameters
+    ----------
+    representation : fitted transformer
+        Public: fitted on public points alone.
+    like : array
+        Public points in its coordinates.
+    """
+
+    def __init__(self, representation: Any, like: Any) -> None:
+        self._representation = representation
+        self._sparse = sp.issparse(like)
+        self.width = int(like.shape[1])
+
+    def __call__(self, records: Any) -> Any:
+        shape = (n_rows(records), self.width)
+        with Quiet():
+            try:
+                rows = _plain(self._representation.transform(records))
+                if rows.shape == shape:
+                    return rows
+            except FAILURES:
+                pass
+        return sp.csr_matrix(shape) if self._sparse else np.zeros(shape)
+
+
 class RepresentedRows:
     """A table whose rows are transformed when they are picked. Private.
 
@@ -37,20 +65,13 @@ class RepresentedRows:
     ndim = 2
 
     def __init__(self, records: Any, representation: Any, like: Any) -> None:
-        self._records, self._representation = records, representation
-        self._sparse = sp.issparse(like)
-        self.shape = (n_rows(records), int(like.shape[1]))
+        self._records = records
+        self._transform = ShardTransform(representation, like)
+        self.shape = (n_rows(records), self._transform.width)
 
     def __getitem__(self, rows: Any) -> Any:
-        shape = (len(rows), self.shape[1])
         with Quiet():
-            try:
-                found = _plain(self._representation.transform(take(self._records, rows)))
-                if found.shape == shape:
-                    return found
-            except FAILURES:
-                pass
-        return sp.csr_matrix(shape) if self._sparse else np.zeros(shape)
+            return self._transform(take(self._records, rows))
 
     def __repr__(self) -> str:
         return "RepresentedRows(<private>)"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import Any
 
 import joblib
 import numpy as np
@@ -20,11 +20,8 @@ from tacit.teachers.vote import TeacherEnsemble
 from tacit.teachers.workers.batches import Shard as Shard
 from tacit.teachers.workers.batches import TableShards
 from tacit.teachers.workers.checkpoint import KeptVotes
-from tacit.teachers.workers.executor import Task
-from tacit.teachers.workers.gather import gather, gather_counts, gather_kept_counts, gather_teachers
+from tacit.teachers.workers.gather import gather_counts, gather_kept_counts, gather_teachers
 from tacit.teachers.workers.tasks import Counted, Kept, Voted
-
-_T = TypeVar("_T")
 
 
 def train_teachers(
@@ -175,25 +172,6 @@ def train_and_count(
     return VoteCounts(total, len(shards))
 
 
-def over_shards(
-    task: Task[_T],
-    X: Any,
-    y: Any,
-    shards: Sequence[IndexArray],
-    form: RowForm,
-    *,
-    n_jobs: int | None = None,
-    progress: bool | None = False,
-) -> Iterator[_T]:
-    """Yield what a task makes of batches of shards, in the order in which they finish. Private.
-
-    ``y`` holds whatever the task wants to know of each record, one row each.
-    """
-    _check_shards(X, shards)
-    table = TableShards(row_access(X), y, shards, form)
-    return gather(task, table, range(len(shards)), n_jobs=n_jobs, progress=progress)
-
-
 def _table(X: Any, y: Any, shards: Sequence[IndexArray], form: RowForm) -> TableShards:
     _check(X, y, shards)
     return TableShards(row_access(X), _labels(y), shards, form)
@@ -216,10 +194,11 @@ def _check(X: Any, y: Any, shards: Sequence[IndexArray]) -> None:
     """Refuse arguments that do not fit together; how many records there are is not said."""
     if getattr(y, "ndim", 1) != 1 or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
-    _check_shards(X, shards)
+    check_shards(X, shards)
 
 
-def _check_shards(X: Any, shards: Sequence[IndexArray]) -> None:
+def check_shards(X: Any, shards: Sequence[IndexArray]) -> None:
+    """Refuse shards that overlap, or that are not positions of records in ``X``."""
     if len(shards) == 0:
         raise InvalidArgument("`shards` must hold at least one shard.")
     # One byte per record, and a stream of shards: no copy of all positions is made.

@@ -26,19 +26,29 @@ from tacit.teachers.corrections.learners import (
     weight_name,
 )
 from tacit.teachers.corrections.metric import Metric, probabilities
-from tacit.teachers.corrections.records import shard_rows
+from tacit.teachers.corrections.records import RecordsInMemory
 from tacit.teachers.partition import hash_split, shard_positions
+from tacit.teachers.rows import RowForm
 from tacit.teachers.workers.retrying import retrying
+
+
+class Same:
+    """Coordinates that are the records themselves."""
+
+    def transform(self, X: Any) -> Any:
+        return X
 
 
 def made(
     learner: Any, setting: Any, X: Any, y: Any, shards: Any, *, form: Any = None, **how: Any
 ) -> LearnerCorrections:
     """Return teachers of records that the student sees as they are, in a form for teachers."""
-    rows = shard_rows(X, shards, setting.coordinates, together=False)
     there, points = (X, setting.points) if form is None else (form(X), form(setting.points))
+    records = RecordsInMemory(
+        X, y, shards, setting.coordinates, seen=there, form=RowForm(points, public=True)
+    )
     return LearnerCorrections(
-        learner, there, y, shards, points, rows, n_classes=setting.n_classes, shard_size=4, seed=5,
+        learner, records, points, n_classes=setting.n_classes, shard_size=4, seed=5,
         rng=np.random.default_rng(0), **how,
     )  # fmt: skip
 
@@ -168,7 +178,8 @@ def test_a_logistic_learner_follows_the_gradient_at_the_student(make_setting, n_
     seen = setting._replace(points=setting.pool[:, :-1])
     theirs = rows_of(
         LearnerCorrections(
-            LogisticRegression(tol=1e-8), Z[:, :-1], y, shards, seen.points, lambda shard: Z[shard],
+            LogisticRegression(tol=1e-8),
+            RecordsInMemory(Z[:, :-1], y, shards, Same()), seen.points,
             n_classes=n_classes, shard_size=10, seed=5, rng=np.random.default_rng(0),
         ),
         metric,
@@ -349,7 +360,7 @@ def test_a_shard_that_kills_its_workers_counts_as_no_correction():
     X[0, 0] = 777.0
     pool, shards = rng.normal(size=(30, 2)), np.split(np.arange(12), 4)
     teachers = LearnerCorrections(
-        Deadly(), X, labels, shards, pool, lambda shard: with_constant(X[shard]),
+        Deadly(), RecordsInMemory(X, labels, shards, Same()), pool,
         n_classes=2, shard_size=3, seed=1, rng=rng, n_jobs=2,
     )  # fmt: skip
     metric = Metric.of(with_constant(pool), np.zeros((3, 1)), 2)

@@ -11,7 +11,8 @@ from scipy import optimize, special
 
 from tacit.teachers.corrections import LogisticCorrections
 from tacit.teachers.corrections.coordinates import contrasts, with_constant
-from tacit.teachers.corrections.logistic import _dual, _padded, _primal
+from tacit.teachers.corrections.logistic import LogisticTask, _dual, _primal
+from tacit.teachers.corrections.records import RecordsInMemory
 from tacit.teachers.partition import hash_split, shard_positions
 from tacit.teachers.represented import RepresentedRows
 
@@ -19,19 +20,18 @@ from tacit.teachers.represented import RepresentedRows
 def made(
     setting: Any, X: Any, y: Any, shards: Any, size: int = 4, **settings: Any
 ) -> LogisticCorrections:
+    records = RecordsInMemory(X, y, shards, setting.coordinates, **settings)
     return LogisticCorrections(
-        X, y, shards, setting.coordinates, setting.pool,
-        n_classes=setting.n_classes, shard_size=size, **settings,
-    )  # fmt: skip
+        records, setting.pool, n_classes=setting.n_classes, shard_size=size
+    )
 
 
 def rows_of(teachers: Any, setting: Any, shards: Any) -> np.ndarray:
     """Return contributions in the order of teachers: the blocks come by padded size."""
     found = np.concatenate(list(teachers.contributions(setting.metric)))
-    sizes = np.array([_padded(len(shard)) for shard in shards])
-    order = np.concatenate([np.flatnonzero(sizes == size) for size in np.unique(sizes)])
+    assert len(found) == len(shards)
     placed = np.empty_like(found)
-    placed[order] = found
+    placed[[number for stack in teachers._stacks for number in stack.numbers]] = found
     return placed
 
 
@@ -148,13 +148,13 @@ def test_imagined_teachers_are_worked_on_in_blocks(make_setting, monkeypatch, si
     first = teachers.imagined(setting.metric, np.random.default_rng(0))
     assert len(first) == {4: 400, 150: 266}[size]
     seen = []
-    whole = LogisticCorrections._corrections
+    whole = LogisticTask.corrections
 
     def counted(self: Any, features: Any, *rest: Any) -> Any:
         seen.append(features.size)
         return whole(self, features, *rest)
 
-    monkeypatch.setattr(LogisticCorrections, "_corrections", counted)
+    monkeypatch.setattr(LogisticTask, "corrections", counted)
     monkeypatch.setattr("tacit.teachers.corrections.logistic._BLOCK", 2**11)
     second = teachers.imagined(setting.metric, np.random.default_rng(0))
     assert len(seen) > 3 and max(seen) <= 2**11

@@ -12,6 +12,7 @@ from tacit.audit import ScriptedNoise
 from tacit.mechanisms import ClippedMean
 from tacit.teachers.corrections import LogisticCorrections, Schedule, correct_in_rounds
 from tacit.teachers.corrections.metric import Metric
+from tacit.teachers.corrections.records import RecordsInMemory
 
 
 @pytest.mark.parametrize("rounds", [1, 2, 4, 8, 30])
@@ -65,9 +66,8 @@ def test_without_noise_the_student_learns_what_the_records_hold(make_setting):
     X = rng.normal(size=(1000, 4))
     y = (X @ [1.0, -2.0, 0.5, 0.0] > 0.3).astype(int)
     shards = np.split(np.arange(1000), 200)
-    teachers = LogisticCorrections(
-        X, y, shards, setting.coordinates, setting.pool, n_classes=2, shard_size=5
-    )
+    records = RecordsInMemory(X, y, shards, setting.coordinates)
+    teachers = LogisticCorrections(records, setting.pool, n_classes=2, shard_size=5)
     seen = []
     found = without_noise(teachers, setting.pool, 2, 12, after_round=seen.append)
     scores = np.column_stack([setting.coordinates.transform(X), np.ones(1000)]) @ found.weights
@@ -84,10 +84,8 @@ def test_a_radius_is_a_function_of_what_was_released_before(make_setting):
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
         X, y = rng.normal(size=(40, 4)), rng.integers(0, 2, 40)
-        teachers = LogisticCorrections(
-            X, y, np.split(np.arange(40), 10), setting.coordinates, setting.pool,
-            n_classes=2, shard_size=4,
-        )  # fmt: skip
+        records = RecordsInMemory(X, y, np.split(np.arange(40), 10), setting.coordinates)
+        teachers = LogisticCorrections(records, setting.pool, n_classes=2, shard_size=4)
         answer = ClippedMean(1.0, 1.0, 5, 1).release(
             np.full((1, 5), 0.2), noise=ScriptedNoise(gaussian=[0] * 5)
         )

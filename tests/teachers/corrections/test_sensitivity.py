@@ -13,7 +13,7 @@ from sklearn.naive_bayes import GaussianNB
 from tacit.mechanisms import ClippedMean
 from tacit.mechanisms.clipped_mean import clip_to_grid
 from tacit.teachers.corrections import LearnerCorrections, LogisticCorrections
-from tacit.teachers.corrections.records import shard_rows
+from tacit.teachers.corrections.records import RecordsInMemory
 
 LEVELS = 2**10
 GRID = (-50.0, -1.0, 0.0, 1.0, np.inf, np.nan)
@@ -23,15 +23,14 @@ Y = np.array([0, 1, 0, 2, 1])
 
 
 def built_in(setting: Any, X: Any, y: Any) -> Any:
-    return LogisticCorrections(
-        X, y, SHARDS, setting.coordinates, setting.pool, n_classes=3, shard_size=2
-    )
+    records = RecordsInMemory(X, y, SHARDS, setting.coordinates)
+    return LogisticCorrections(records, setting.pool, n_classes=3, shard_size=2)
 
 
 def bayes(setting: Any, X: Any, y: Any) -> Any:
+    records = RecordsInMemory(X, y, SHARDS, setting.coordinates)
     return LearnerCorrections(
-        GaussianNB(), X, y, SHARDS, setting.points,
-        shard_rows(X, SHARDS, setting.coordinates, together=False),
+        GaussianNB(), records, setting.points,
         n_classes=3, shard_size=2, seed=1, rng=np.random.default_rng(0),
     )  # fmt: skip
 
@@ -55,9 +54,9 @@ def test_one_record_moves_one_teacher_and_the_sum_by_two_radii_at_most(
         blocks = list(make(setting, there, y).contributions(setting.metric))
         sizes = [len(block) for block in blocks]
         rows = np.concatenate(blocks) / radius
-        if make is built_in:  # the shard of one record is padded to one and comes first
-            assert sizes == [1, 2]
-            rows = rows[[1, 0, 2]]
+        if make is built_in:  # shards of one size come together
+            assert sizes == [2, 1]
+            rows = rows[[0, 2, 1]]
         grid = clip_to_grid(rows, 1.0, LEVELS)
         assert max(int(row @ row) for row in grid.astype(object)) <= LEVELS**2
         others.add(np.delete(rows, owner, axis=0).tobytes())

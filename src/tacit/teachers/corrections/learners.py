@@ -21,14 +21,15 @@ from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.corrections.coordinates import FloatArray, as_contrasts
 from tacit.teachers.corrections.metric import PRIOR_WEIGHT, Metric, probabilities
-from tacit.teachers.corrections.records import ShardRows
+from tacit.teachers.corrections.records import CorrectionRecords
 from tacit.teachers.global_random import kept, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN
 from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
-from tacit.teachers.rows import IndexArray, RowForm, own_copy, row_access, take
+from tacit.teachers.rows import IndexArray, own_copy, row_access, take
 from tacit.teachers.teacher import FAILURES
-from tacit.teachers.train import over_shards
+from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, RowBatch
+from tacit.teachers.workers.gather import gather
 from tacit.teachers.workers.suppress_output import Quiet
 from tacit.teachers.workers.versions import versions_behind
 
@@ -47,15 +48,10 @@ class LearnerCorrections:
     ----------
     learner : object with ``fit(X, y, sample_weight=...)`` and scores
         Scores are ``decision_function`` or ``predict_proba``.
-    X : table
-        Records as teachers see them. Private.
-    labels : array of int
-        Position of every record's class; -1 where there is none. Private.
-    shards : sequence of index arrays
+    records : CorrectionRecords
+        Private.
     points : table
-        The pool, in the same form as ``X``. Public.
-    rows : function of a shard
-        Its records in the student's coordinates, as ``shard_rows`` has them. Private.
+        The pool, in the same form as the records that teachers see. Public.
     n_classes, shard_size, seed : int
         Public.
     n_jobs : int, optional
@@ -71,11 +67,8 @@ class LearnerCorrections:
     def __init__(
         self,
         learner: Any,
-        X: Any,
-        labels: NDArray[np.int64],
-        shards: Sequence[IndexArray],
+        records: CorrectionRecords,
         points: Any,
-        rows: ShardRows,
         *,
         n_classes: int,
         shard_size: int,
@@ -83,12 +76,9 @@ class LearnerCorrections:
         rng: np.random.Generator,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
-        self._X, self._labels, self._shards = X, labels, shards
-        self._points, self._n_jobs = row_access(points), n_jobs
-        self._form = RowForm(points, public=True)
-        with Quiet():
-            self._rows = [rows(shard) for shard in shards]
+        self.n_teachers, self.shard_size, self._n_classes = len(records), shard_size, n_classes
+        self._records, self._points = records, row_access(points)
+        self._backend = Backend(n_jobs)
         wanted = max(100, _POOL_ROWS // n_classes)
         some = np.sort(rng.permutation(n_rows(points))[:wanted])
         self._fitting = _Fitting(recipe(learner), take(self._points, some), n_classes, seed)
@@ -111,13 +101,11 @@ class LearnerCorrections:
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of one whitened correction per teacher, one row each. Private."""
-        said = np.zeros((len(self._labels), self._n_classes))
-        for shard, rows in zip(self._shards, self._rows, strict=True):
-            with np.errstate(all="ignore"):
-                proba = probabilities(rows @ metric.weights, self._n_classes)
-            said[shard] = residual_weights(self._labels[shard], proba)
-        yield from over_shards(
-            self._task(metric), self._X, said, self._shards, self._form, n_jobs=self._n_jobs
+        with Quiet():
+            shards = self._records.weighted(ResidualWeights(metric.weights, self._n_classes))
+        numbers = range(self.n_teachers)
+        yield from gather(
+            self._task(metric), shards, numbers, progress=False, backend=self._backend
         )
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
@@ -133,11 +121,27 @@ class LearnerCorrections:
     def _task(self, metric: Metric) -> _Correct:
         return _Correct(self._fitting, self._points, self._reference, metric)
 
+    def close(self) -> None:
+        """Let go of workers."""
+        self._backend.close()
+
     def __repr__(self) -> str:
         return (
             f"LearnerCorrections(n_teachers={self.n_teachers}, "
             f"learner={learner_name(self._fitting.recipe.learner)})"
         )
+
+
+class ResidualWeights:
+    """Weighs the records of a shard by how wrong the student is about them. Public."""
+
+    def __init__(self, weights: FloatArray, n_classes: int) -> None:
+        self._weights, self._n_classes = weights, n_classes
+
+    def __call__(self, rows: FloatArray, labels: NDArray[np.int64]) -> FloatArray:
+        with np.errstate(all="ignore"):
+            proba = probabilities(rows @ self._weights, self._n_classes)
+        return residual_weights(labels, proba)
 
 
 def residual_weights(labels: NDArray[np.int64], proba: FloatArray) -> FloatArray:
@@ -198,6 +202,8 @@ class _Fitting:
 class _Correct:
     """Fits the teachers of a few shards and returns their corrections, one row each. Private."""
 
+    when_lost = "contribute nothing"
+
     def __init__(
         self, fitting: _Fitting, points: Any, reference: FloatArray, metric: Metric
     ) -> None:
@@ -206,7 +212,8 @@ class _Correct:
         self._reference, self._metric = reference, metric
 
     def __call__(self, shards: Batch) -> FloatArray:
-        return np.array([self._one(number, X, weights) for number, X, weights in shards])
+        rows = [self._one(number, X, weights) for number, X, weights in shards]
+        return np.array(rows).reshape(len(rows), self._metric.weights.size)
 
     def lost(self, numbers: Sequence[int]) -> FloatArray:
         """Return zero corrections for shards that no worker could finish: an error would tell."""

@@ -8,18 +8,21 @@ with more records than there are coordinates have the coordinates as unknowns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.teachers.corrections.coordinates import Coordinates, FloatArray, contrasts
+from tacit.teachers.corrections.coordinates import FloatArray, contrasts
 from tacit.teachers.corrections.metric import Metric, probabilities
-from tacit.teachers.corrections.records import ShardRows, shard_rows
+from tacit.teachers.corrections.records import CorrectionRecords
 from tacit.teachers.labels import UNKNOWN
-from tacit.teachers.rows import IndexArray
+from tacit.teachers.workers.backend import Backend
+from tacit.teachers.workers.batches import Batch, Shard
+from tacit.teachers.workers.gather import gather
 from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.versions import versions_behind
 
 _NEWTON_STEPS = 5
 _IMAGINED = 400
@@ -30,96 +33,123 @@ _LARGE_SHARD = 100
 _BLOCK = 2**21
 """How many numbers of features are worked on at once."""
 
+_LARGEST = 2**22
+"""Of shards with more numbers of features, for all contrasts, so many records are drawn: memory and
+time of a teacher are bounded, and the many other shards have records enough."""
+
 
 class LogisticCorrections:
     """Contributions of one batched logistic regression per shard. Private.
 
     Parameters
     ----------
-    X : table
-        Records in the representation. Private.
-    labels : array of int
-        Position of every record's class; -1 for labels that are no class, which are left out.
-    shards : sequence of index arrays
-        Disjoint. Their number is public.
-    coordinates : Coordinates
+    records : CorrectionRecords
+        Those in memory are stacked once; others are read by workers in every round.
     pool : array
         Public points in the coordinates, with a constant.
     n_classes, shard_size : int
         Public; the size is that of a typical shard.
-    together : bool
-        As for ``shard_rows``.
+    n_jobs : int, optional
+        Workers, where records are not in memory.
 
     Privacy
     -------
     The contribution of a teacher depends on its own shard, the student and public settings, bit for
     bit: shards are padded to a length that is a function of their own size, and every product is
-    one matrix product per shard, never one over several.
+    one matrix product per shard, never one over several. A shard that no worker could read or
+    finish contributes the zero vector.
     """
 
     curved = True
 
     def __init__(
         self,
-        X: Any,
-        labels: NDArray[np.int64],
-        shards: Sequence[IndexArray],
-        coordinates: Coordinates,
+        records: CorrectionRecords,
         pool: FloatArray,
         *,
         n_classes: int,
         shard_size: int,
-        together: bool = False,
+        n_jobs: int | None = None,
     ) -> None:
-        self.n_teachers, self.shard_size, self._n_classes = len(shards), shard_size, n_classes
+        self.n_teachers, self.shard_size, self._n_classes = len(records), shard_size, n_classes
         self._pool = pool
-        with Quiet():
-            rows = shard_rows(X, shards, coordinates, together=together)
-            self._stacks = list(_stacked(rows, labels, shards, pool.shape[1]))
+        most = max(1, _LARGEST // (pool.shape[1] * (n_classes - 1)))
+        self._shards = records.in_coordinates(most)
+        self._backend = None if records.in_memory else Backend(n_jobs)
+        self._stacks: list[Stack] = []
+        if records.in_memory:
+            with Quiet():
+                everything = self._shards.batch(range(len(records)))
+                self._stacks = list(stacked(everything, pool.shape[1], n_classes))
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of one whitened correction per teacher, one row each. Private."""
-        for features, labels in self._stacks:
-            for part in self._parts(len(features), features.shape[1]):
+        task = LogisticTask(metric.whiten, metric.weights, self._n_classes)
+        if self._backend is None:
+            for stack in self._stacks:
                 with Quiet():
-                    yield self._corrections(features[part], labels[part], metric)
-
-    def _parts(self, n_shards: int, size: int) -> Iterator[slice]:
-        """Yield which shards of one size are worked on at once."""
-        dimension = self._pool.shape[1]
-        unknowns = min(size, dimension) * (self._n_classes - 1)
-        at_once = max(1, _BLOCK // max(size * dimension, unknowns**2))
-        return (slice(start, start + at_once) for start in range(0, n_shards, at_once))
+                    yield task.corrections(stack.features, stack.labels)
+            return
+        numbers = range(self.n_teachers)
+        yield from gather(task, self._shards, numbers, progress=False, backend=self._backend)
 
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return the contributions of teachers of public points labelled by the student. Public."""
         size = self.shard_size
         wanted = max(_FEWEST_IMAGINED, min(_IMAGINED, _IMAGINED * _LARGE_SHARD // size))
         points, labels = metric.imagined_labels(rng, wanted, size)
+        task = LogisticTask(metric.whiten, metric.weights, self._n_classes)
+        at_once = _at_once(size, self._pool.shape[1], self._n_classes)
+        parts = [slice(start, start + at_once) for start in range(0, wanted, at_once)]
         return np.concatenate(
-            [
-                self._corrections(self._pool[points[part]], labels[part], metric)
-                for part in self._parts(wanted, size)
-            ]
+            [task.corrections(self._pool[points[part]], labels[part]) for part in parts]
         )
 
-    def _corrections(
-        self, features: FloatArray, labels: NDArray[np.int64], metric: Metric
-    ) -> FloatArray:
+    def close(self) -> None:
+        """Let go of workers."""
+        if self._backend is not None:
+            self._backend.close()
+
+    def __repr__(self) -> str:
+        return f"LogisticCorrections(n_teachers={self.n_teachers}, records=<private>)"
+
+
+class LogisticTask:
+    """Fits the teachers of a few shards and returns their corrections, one row each.
+
+    Travels to workers: public, but for results.
+    """
+
+    when_lost = "contribute nothing"
+
+    def __init__(self, whiten: FloatArray, weights: FloatArray, n_classes: int) -> None:
+        self.versions = versions_behind(None)
+        self._whiten, self._weights, self._n_classes = whiten, weights, n_classes
+
+    def __call__(self, shards: Batch) -> FloatArray:
+        rows = [
+            self.corrections(stack.features, stack.labels)
+            for stack in stacked(shards, len(self._weights), self._n_classes)
+        ]
+        return np.concatenate([self.lost([]), *rows])
+
+    def lost(self, numbers: Sequence[int]) -> FloatArray:
+        """Return zero corrections for shards that no worker could finish: an error would tell."""
+        return np.zeros((len(numbers), self._weights.size))
+
+    def corrections(self, features: FloatArray, labels: NDArray[np.int64]) -> FloatArray:
+        """Return the whitened corrections of teachers of shards of one padded size."""
         known = labels >= 0
         features = features * known[..., None]
         target = (labels[..., None] == np.arange(self._n_classes)).astype(np.float64)
         with np.errstate(all="ignore"):
-            whitened = np.matmul(features, metric.whiten)
-            start = np.matmul(features, metric.weights)
+            whitened = np.matmul(features, self._whiten)
+            start = np.matmul(features, self._weights)
             # Padded sizes and the dimension decide: the first is a shard's own, the other public.
             solve = _dual if features.shape[1] <= features.shape[2] else _primal
             residual = solve(whitened, start, target, self._n_classes)
             found: FloatArray = np.matmul(whitened.transpose(0, 2, 1), residual)
         return found.reshape(len(features), -1)
-
-    def __repr__(self) -> str:
-        return f"LogisticCorrections(n_teachers={self.n_teachers}, records=<private>)"
 
 
 def _dual(
@@ -190,23 +220,41 @@ def _at(scores: FloatArray, target: FloatArray, n_classes: int) -> tuple[FloatAr
     return residual, curved - mean[..., :, None] * mean[..., None, :]
 
 
-def _stacked(
-    rows: ShardRows,
-    labels: NDArray[np.int64],
-    shards: Sequence[IndexArray],
-    dimension: int,
-) -> Iterator[tuple[FloatArray, NDArray[np.int64]]]:
-    """Yield shards of the same padded size as one array each."""
-    sizes = np.array([_padded(len(shard)) for shard in shards])
-    for size in np.unique(sizes).tolist():
-        members = np.flatnonzero(sizes == size)
-        features = np.zeros((len(members), size, dimension))
-        classes = np.full((len(members), size), UNKNOWN, dtype=np.int64)
-        for place, number in enumerate(members.tolist()):
-            shard = shards[number]
-            features[place, : len(shard)] = rows(shard)
-            classes[place, : len(shard)] = labels[shard]
-        yield features, classes
+@dataclass(frozen=True, repr=False)
+class Stack:
+    """Shards of one padded size, one array each. Private."""
+
+    numbers: tuple[int, ...]
+    features: FloatArray
+    labels: NDArray[np.int64]
+
+
+def stacked(shards: Iterable[Shard], dimension: int, n_classes: int) -> Iterator[Stack]:
+    """Yield stacks of the shards as they come, each small enough to be worked on at once."""
+    waiting: dict[int, list[Shard]] = {}
+    for shard in shards:
+        size = _padded(len(shard[1]))
+        same = waiting.setdefault(size, [])
+        same.append(shard)
+        if len(same) == _at_once(size, dimension, n_classes):
+            yield _stack(waiting.pop(size), size, dimension)
+    for size, same in waiting.items():
+        yield _stack(same, size, dimension)
+
+
+def _stack(shards: Sequence[Shard], size: int, dimension: int) -> Stack:
+    features = np.zeros((len(shards), size, dimension))
+    classes = np.full((len(shards), size), UNKNOWN, dtype=np.int64)
+    for place, (_, rows, labels) in enumerate(shards):
+        features[place, : len(rows)] = rows
+        classes[place, : len(rows)] = labels
+    return Stack(tuple(number for number, _, _ in shards), features, classes)
+
+
+def _at_once(size: int, dimension: int, n_classes: int) -> int:
+    """Return how many shards of one padded size are worked on at once."""
+    unknowns = min(size, dimension) * (n_classes - 1)
+    return max(1, _BLOCK // max(size * dimension, unknowns**2))
 
 
 def _padded(size: int) -> int:

@@ -34,6 +34,9 @@ class CorrectingTeachers(Protocol):
     def imagined(self, metric: Metric, rng: np.random.Generator) -> FloatArray:
         """Return contributions of teachers of public points labelled by the student. Public."""
 
+    def close(self) -> None:
+        """Let go of workers, if there are any."""
+
 
 @dataclass(frozen=True)
 class Schedule:

@@ -29,7 +29,11 @@ class Backend:
     remote : bool
         Whether it is a cluster, whose workers may lie elsewhere.
     n_workers : int
+    tried : bool
+        Whether a task without shards was done by workers: those that cannot work are found out.
     """
+
+    tried = False
 
     def __init__(self, n_jobs: int | None) -> None:
         active, configured = get_active_backend()

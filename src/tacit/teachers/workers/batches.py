@@ -43,7 +43,9 @@ class Batch(Protocol):
     others afterwards.
     """
 
-    unread: list[int]
+    @property
+    def unread(self) -> list[int]:
+        """Numbers of the shards that could not be read."""
 
     def __iter__(self) -> Iterator[Shard]:
         """Yield shards; what goes wrong with one is no error, for the others have to go on."""
@@ -57,6 +59,10 @@ class Shards(Protocol):
 
     def batch(self, numbers: Sequence[int]) -> Batch:
         """Return a few of them, made when their turn comes."""
+
+
+Convert = Callable[[int, Any, Any], tuple[Any, Any]]
+"""Converts records and labels of a shard, given its number. It travels to workers: public."""
 
 
 class RowBatch:
@@ -142,3 +148,43 @@ class SourceShards:
     def batch(self, numbers: Sequence[int]) -> SourceBatch:
         """Return the numbers, with the way to the records."""
         return SourceBatch(self._source, numbers, self._conform)
+
+
+class ConvertedBatch:
+    """Shards that are converted one at a time, where they are worked on."""
+
+    def __init__(self, batch: Batch, convert: Convert) -> None:
+        self._batch, self._convert = batch, convert
+
+    @property
+    def unread(self) -> list[int]:
+        """Numbers of the shards that could not be read."""
+        return self._batch.unread
+
+    def __iter__(self) -> Iterator[Shard]:
+        for number, X, y in self._batch:
+            yield number, *self._convert(number, X, y)
+
+    def __repr__(self) -> str:
+        return "ConvertedBatch(<private>)"
+
+
+class ConvertedShards:
+    """Shards whose records are converted by whoever works on them.
+
+    Parameters
+    ----------
+    shards : Shards
+    convert : callable
+        Must not raise over what records hold: the others of a batch have to go on.
+    """
+
+    def __init__(self, shards: Shards, convert: Convert) -> None:
+        self._shards, self._convert = shards, convert
+
+    def __len__(self) -> int:
+        return len(self._shards)
+
+    def batch(self, numbers: Sequence[int]) -> ConvertedBatch:
+        """Return a few of them, not converted yet."""
+        return ConvertedBatch(self._shards.batch(numbers), self._convert)

@@ -53,6 +53,10 @@ class Task(Protocol[_T_co]):
     def versions(self) -> Mapping[str, str]:
         """The versions a worker must have."""
 
+    @property
+    def when_lost(self) -> str:
+        """What teachers of shards that nobody could read do, in words."""
+
     def __call__(self, shards: Batch) -> _T_co:
         """Work through the shards, one at a time."""
 
@@ -117,6 +121,8 @@ class Carrier(Generic[_T]):
     shards : Shards
     n_jobs : int, optional
         As in joblib.
+    backend : Backend, optional
+        Workers that stay for the next task; the caller closes it.
 
     Privacy
     -------
@@ -126,9 +132,17 @@ class Carrier(Generic[_T]):
     public, as with every private file, and is said; how many failed otherwise is not.
     """
 
-    def __init__(self, task: Task[_T], shards: Shards, *, n_jobs: int | None) -> None:
+    def __init__(
+        self,
+        task: Task[_T],
+        shards: Shards,
+        *,
+        n_jobs: int | None = None,
+        backend: Backend | None = None,
+    ) -> None:
         self._task, self._shards = task, shards
-        self._backend = Backend(n_jobs)
+        self._closes = backend is None
+        self._backend = Backend(n_jobs) if backend is None else backend
         self._how: Retrying = in_force()
         self._patience = self._how.patience
         self._tries: Counter[int] = Counter()
@@ -140,11 +154,13 @@ class Carrier(Generic[_T]):
             with closing(self._results(numbers)) as results:
                 yield from results
         finally:
-            self._backend.close()
+            if self._closes:
+                self._backend.close()
 
     def _results(self, numbers: Sequence[int]) -> Generator[tuple[int, _T], None, None]:
-        if self._backend.remote:
+        if self._backend.remote and not self._backend.tried:
             self._try_without_shards()
+            self._backend.tried = True
         groups = deque([_Group(tuple(numbers), self._per_task())] if numbers else [])
         unreadable: list[int] = []
         while groups:
@@ -259,7 +275,7 @@ class Carrier(Generic[_T]):
             )
         warnings.warn(
             f"{len(unreadable)} of {asked} shards could not be read by any worker that tried, "
-            f"{self._how.attempts} times each: their teachers vote for the first class.",
+            f"{self._how.attempts} times each: their teachers {self._task.when_lost}.",
             UserWarning,
             stacklevel=2,
         )

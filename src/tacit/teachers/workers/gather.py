@@ -12,6 +12,7 @@ from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.labels import IntArray
 from tacit.teachers.teacher import Teacher
 from tacit.teachers.vote import add_votes
+from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Shards
 from tacit.teachers.workers.checkpoint import KeptVotes
 from tacit.teachers.workers.executor import Carrier, Task
@@ -81,15 +82,19 @@ def gather(
     shards: Shards,
     numbers: Sequence[int],
     *,
-    n_jobs: int | None,
+    n_jobs: int | None = None,
     progress: bool | None,
+    backend: Backend | None = None,
 ) -> Iterator[_T]:
-    """Yield what the task makes of batches of shards, in the order in which they finish."""
+    """Yield what the task makes of batches of shards, in the order in which they finish.
+
+    A ``backend`` stays open for the next task; without one, workers are let go of at the end.
+    """
     hidden = None if progress is None else not progress
     done_before = len(shards) - len(numbers)
     with tqdm(
         total=len(shards), initial=done_before, desc="teachers", unit="shard", disable=hidden
     ) as bar:
-        for done, made in Carrier(task, shards, n_jobs=n_jobs).results(numbers):
+        for done, made in Carrier(task, shards, n_jobs=n_jobs, backend=backend).results(numbers):
             bar.update(done)
             yield made

@@ -21,9 +21,13 @@ _T = TypeVar("_T")
 LOST = "lost"
 """The event of a teacher whose shard no worker could finish."""
 
+FIRST_CLASS = "vote for the first class"
+
 
 class Kept:
     """Trains a few shards and returns their teachers."""
+
+    when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int) -> None:
         self.recipe: Recipe = recipe(learner)
@@ -47,6 +51,8 @@ class Kept:
 
 class Counted:
     """Trains a few shards, one at a time, and returns what they voted together."""
+
+    when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int, questions: Any) -> None:
         self._kept, self._questions = Kept(learner, classes, seed), questions
@@ -75,6 +81,8 @@ class Counted:
 
 class Voted:
     """Trains a few shards, one at a time, and returns what each of them voted."""
+
+    when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int, questions: Any) -> None:
         self._kept, self.questions, self.seed = Kept(learner, classes, seed), questions, seed
