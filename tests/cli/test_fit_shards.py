@@ -12,6 +12,8 @@ import pytest
 
 from tacit.accounting.budget import Neighbouring
 from tacit.cli.main import BAD_INPUT
+from tacit.data.shards import ShardFolder
+from tacit.labeling.means import PlannedMeans
 from tacit.persistence import load_student
 
 pytestmark = pytest.mark.needs("pandas")
@@ -49,6 +51,40 @@ def test_a_model_from_shards(sharded: Any) -> None:
     assert model.privacy_.neighbouring is Neighbouring.ADD_REMOVE
 
 
+@pytest.mark.parametrize("learner", ["built-in", "logistic"])
+def test_corrections_on_shards_go_on_where_they_were_stopped(
+    sharded: Any, monkeypatch: pytest.MonkeyPatch, learner: str
+) -> None:
+    how: dict[str, Any] = {"learner": learner, "rounds": 3, "shard_size": 30}
+    priced = on_shards(sharded, "fit", "--dry-run", "--json", **how)
+    assert json.loads(priced.stdout)["settings"]["n_teachers"] == 20
+    released: list[object] = []
+    whole = PlannedMeans.release
+
+    def third_is_interrupted(means: Any, *given: Any) -> Any:
+        released.append(given)
+        if len(released) == 3:
+            raise KeyboardInterrupt
+        return whole(means, *given)
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(PlannedMeans, "release", third_is_interrupted)
+        assert on_shards(sharded, "fit", **how).exit_code == 130
+    read, seen = ShardFolder.read, []
+
+    def watched(shards: ShardFolder, number: int) -> Any:
+        seen.append(number)
+        return read(shards, number)
+
+    monkeypatch.setattr(ShardFolder, "read", watched)
+    done = on_shards(sharded, "fit", "--json", **how)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["resumed"] and told["privacy"]["questions"] == 3
+    assert told["account"]["reserved"]["epsilon"] <= 1.0001
+    assert sorted(seen) == list(range(20))  # the round that was missing, and no other
+
+
 def test_labels_from_shards_are_those_of_the_records(sharded: Any) -> None:
     # Enough budget for twenty teachers to be heard above the noise.
     made = sharded("datasets", "add", "open", "--project", sharded.folder,
@@ -76,6 +112,7 @@ def test_a_price_needs_no_number_of_records(sharded: Any) -> None:
         ({"n_teachers": 21}, "20, the number of shards"),
         ({"label": "age"}, "--label must be left out, or 'ill'"),
         ({"group": "age"}, "--group must be left out, or 'person'"),
+        ({"shard_size": 30}, "--shard-size is about corrections"),
     ],
 )
 def test_what_does_not_go_with_shards_is_refused(
@@ -100,8 +137,6 @@ def test_an_interrupted_run_on_shards_trains_only_what_is_left(
         stopped.setattr(SqliteLedger, "open_plan", interrupted)
         assert on_shards(sharded, "fit").exit_code == 130
     trained: list[int] = []
-    from tacit.data.shards import ShardFolder
-
     read = ShardFolder.read
 
     def watched(shards: ShardFolder, number: int) -> Any:

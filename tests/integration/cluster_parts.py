@@ -31,14 +31,35 @@ class Recording(LogisticRegression):
         super().__init__(random_state=random_state)
         self.place, self.once, self.hangs, self.fatal = place, once, hangs, fatal
 
-    def fit(self, X: Any, y: Any) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
         if self.place is not None:
             (Path(self.place) / f"{os.getpid()}").touch()
         if first(self.once) or (self.fatal is not None and self.random_state == self.fatal):
             os.kill(os.getpid(), signal.SIGKILL)
         if first(self.hangs):
             time.sleep(20)
-        return super().fit(X, y)
+        return super().fit(X, y, sample_weight)
+
+
+class InWorkers(Recording):
+    """Dies in workers alone: the calling process fits it on public points."""
+
+    def __init__(
+        self,
+        parent: int = 0,
+        place: str | None = None,
+        once: str | None = None,
+        hangs: str | None = None,
+        fatal: int | None = None,
+        random_state: int | None = None,
+    ) -> None:
+        super().__init__(place, once, hangs, fatal, random_state)
+        self.parent = parent
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        if os.getpid() == self.parent:
+            return LogisticRegression.fit(self, X, y, sample_weight)
+        return super().fit(X, y, sample_weight)
 
 
 class Stays:

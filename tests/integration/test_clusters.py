@@ -1,4 +1,4 @@
-"""The same counts from this process, its own workers, a Dask cluster and a Ray cluster."""
+"""The same votes and corrections from this process, its workers, a Dask and a Ray cluster."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ import joblib
 import numpy as np
 import pytest
 
+from tacit import Corrections, PATEClassifier
+from tacit.audit import SeededNoise
 from tacit.data.shards import ShardFolder, write_shards
 from tacit.errors import WorkersFailed
+from tacit.noise import NoiseSource
 from tacit.teachers.labels import DEFAULT
 from tacit.teachers.learner import shard_seed
 from tacit.teachers.on_shards import count_on_shards, train_on_shards
@@ -199,6 +202,62 @@ def test_models_come_back_when_they_are_wanted(
             parts.Recording(), shards, like=questions, classes=[0, 1], seed=SEED
         )
     np.testing.assert_array_equal(teachers.count(questions).private_array(), expected)
+
+
+# ---- the same corrections ------------------------------------------------------------------------
+
+
+class Seeded(PATEClassifier):
+    """With predictable noise, to compare fits."""
+
+    def _noise(self) -> NoiseSource:
+        return SeededNoise(7)
+
+
+def corrected(shards: Any, questions: Any, learner: Any = None) -> Any:
+    """Return what a fit in rounds releases: integers, after noise that is the same every time."""
+    clf = Seeded(
+        learner, epsilon=20.0, delta=1e-6, classes=[0, 1], neighbouring="add-remove",
+        random_state=0, method=Corrections(rounds=3), verbose=False,
+    )  # fmt: skip
+    return clf.fit(shards, X_public=questions).released_.corrections
+
+
+@pytest.fixture(scope="module", params=["built-in", "learner"])
+def teachers(request: pytest.FixtureRequest, shards: Any, questions: Any, parts: Any) -> Any:
+    """Return a function that makes a learner, and what it releases in this process."""
+    make = {"built-in": lambda **how: None, "learner": parts.Recording}[request.param]
+    return make, corrected(shards, questions, make())
+
+
+def test_corrections_are_the_same_from_workers_that_leave_nothing_behind(
+    cluster: Any, shards: Any, questions: Any, teachers: Any, folder: Path, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    make, wanted = teachers
+    monkeypatch.setattr(ShardFolder, "read", Unread())
+    with cluster:
+        found = corrected(shards, questions, make(place=str(tmp_path)))
+    np.testing.assert_array_equal(found, wanted)
+    assert files_with_records(folder) == []
+
+
+class Unread:
+    """Stands in for reading a shard in this process; workers have imported their own."""
+
+    def __call__(self, *args: Any) -> Any:
+        raise AssertionError("a shard was read in the calling process")
+
+
+def test_a_worker_killed_in_a_round_changes_nothing(
+    cluster: Any, shards: Any, questions: Any, parts: Any, tmp_path: Path
+) -> None:
+    wanted = corrected(shards, questions, parts.Recording())
+    flag = tmp_path / "killed"
+    with cluster:
+        found = corrected(shards, questions, parts.InWorkers(parent=os.getpid(), once=str(flag)))
+    assert flag.exists()
+    np.testing.assert_array_equal(found, wanted)
 
 
 # ---- faults --------------------------------------------------------------------------------------

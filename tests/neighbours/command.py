@@ -82,15 +82,13 @@ def fit_words(pair: Pair, private: str, pool: str) -> list[str]:
     if pair.people_style is not None:
         words += ["--group", "person"]
     names = [FINGERPRINT, FINGERPRINT, "tree", "logistic", "boosting", "built-in"]
-    if in_shards(pair):
-        names.remove("built-in")
     if pair.container == "libsvm":
         names.remove("boosting")
     learner = choose(rng, names)
     words += ["--learner", learner]
     if learner == "built-in":
         words += ["--rounds", 3]
-    elif learner == FINGERPRINT and not in_shards(pair) and rng.random() < 0.3:
+    elif learner == FINGERPRINT and rng.random() < 0.3:
         words += ["--rounds", 2]
     else:
         words += ["--n-questions", 5, "--labels", "labels.csv"]

@@ -14,7 +14,7 @@ from tests.neighbours.learners import Fingerprint, Indifferent
 from tests.neighbours.observe import DELTA, EPSILON, Action, see_classifier
 from tests.neighbours.pairs import Pair
 
-from tacit import PATEClassifier, PrivateOracle, Votes
+from tacit import Corrections, PATEClassifier, PrivateOracle, Votes
 from tacit.data.shards import open_shards
 from tacit.data.tables import Reading, read_points
 from tacit.mechanisms import GaussianVote
@@ -52,6 +52,13 @@ def _run(pair: Pair, complete: bool, private: str, pool: str, public: dict[str, 
         oracle.fit(shards, X_public=points)
         public["terms"] = repr(oracle.terms_)
         public["answers"] = oracle.ask(points).tolist()
+        return
+    if rng.random() < 0.5:
+        learner: Any = None if rng.random() < 0.5 else Fingerprint()
+        rounds = 1 if not complete else int(rng.integers(1, 4))
+        clf = PATEClassifier(learner, **common, method=Corrections(rounds))
+        clf.fit(shards, X_public=points)
+        see_classifier(clf, points, public)
         return
     method = Votes(query=None)
     if vote is not None:

@@ -37,6 +37,13 @@ _FILE = click.Path(path_type=Path)
     help="Teachers correct a linear student in so many rounds and do not vote.",
 )
 @click.option(
+    "--shard-size",
+    type=NumberOrAuto(),
+    default="auto",
+    show_default=True,
+    help="With corrections: about how many records a teacher has; must be public, or a guess.",
+)
+@click.option(
     "--release",
     type=click.Choice(["auto", "label", "share"]),
     default="auto",

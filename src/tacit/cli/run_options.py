@@ -55,6 +55,7 @@ class Asked:
     query: str = "none"
     n_batches: int = 15
     rounds: int | str | None = None
+    shard_size: int | str = "auto"
     release: str = "label"
     check: Path | None = None
 

@@ -104,6 +104,8 @@ def _method(asked: Asked, n_points: int) -> Votes | Corrections:
         n_batches=asked.n_batches,
     )
     if asked.rounds is None and asked.learner != BUILT_IN:
+        if asked.shard_size != "auto":
+            raise InvalidArgument("--shard-size is about corrections: give --rounds, too.")
         return votes
     defaults = Votes().get_params()
     for name, value in votes.get_params().items():
@@ -112,7 +114,8 @@ def _method(asked: Asked, n_points: int) -> Votes | Corrections:
                 f"--{name.replace('_', '-')} is about votes: leave it out with --rounds and "
                 "--learner built-in, whose teachers correct a student."
             )
-    return Corrections("auto" if asked.rounds is None else asked.rounds)
+    rounds = "auto" if asked.rounds is None else asked.rounds
+    return Corrections(rounds, shard_size=asked.shard_size)
 
 
 def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:

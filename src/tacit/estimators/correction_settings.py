@@ -177,7 +177,8 @@ def resolve_corrections(
     n_units, existing = protection.n_units, protection.existing
     n_teachers = number_of_teachers(
         settings.n_teachers if existing is None else existing.n_teachers,
-        n_units, lambda n: corrections_for(n, built_in=built_in)[0]
+        n_units,
+        lambda n: corrections_for(n, built_in=built_in)[0],
     )
     rounds = _rounds(corrections.rounds, built_in)
     representation, representation_name = _representation(settings, pool)
@@ -195,7 +196,7 @@ def resolve_corrections(
     return CorrectionSettings(
         learner=settings.learner,
         n_teachers=n_teachers,
-        shard_size=_SHARD_UNKNOWN if n_units is None else max(1, round(n_units / n_teachers)),
+        shard_size=_shard_size(corrections.shard_size, n_units, n_teachers),
         schedule=Schedule(rounds, _CLIP[built_in], _TYPICAL[built_in]),
         mechanism=mechanism,
         protection=protection,
@@ -228,6 +229,14 @@ def _rounds(rounds: Any, built_in: bool) -> int:
         auto_or_number(rounds=rounds)
         return corrections_for(2, built_in=built_in)[1]
     return validation.positive_integer(rounds=rounds)
+
+
+def _shard_size(shard_size: Any, n_units: int | None, n_teachers: int) -> int:
+    """Return about how many records a teacher has, from public facts alone."""
+    if not isinstance(shard_size, str):
+        return validation.positive_integer(shard_size=shard_size)
+    auto_or_number(shard_size=shard_size)
+    return _SHARD_UNKNOWN if n_units is None else max(1, round(n_units / n_teachers))
 
 
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:

@@ -77,6 +77,11 @@ class Corrections(BaseEstimator):  # type: ignore[misc]
     ----------
     rounds : int or "auto"
         How many corrections are released. "auto": by a closed rule.
+    shard_size : int or "auto"
+        About how many records a teacher has: public, or a guess, never counted on private records.
+        It scales steps, so a size that is far off costs accuracy and no privacy. "auto": the number
+        of records (or of people) over that of teachers where that is public, 10 where it is not
+        (``add-remove``, shards in files).
 
     Examples
     --------
@@ -84,5 +89,6 @@ class Corrections(BaseEstimator):  # type: ignore[misc]
     Corrections(rounds=20)
     """
 
-    def __init__(self, rounds: int | str = "auto") -> None:
+    def __init__(self, rounds: int | str = "auto", *, shard_size: int | str = "auto") -> None:
         self.rounds = rounds
+        self.shard_size = shard_size

@@ -8,8 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from tacit import Corrections, PATEClassifier
 from tacit.audit import SeededNoise
@@ -19,7 +22,11 @@ from tacit.noise import NoiseSource
 
 pytestmark = pytest.mark.needs("pandas")
 
-N_SHARDS = 60
+ENCODED = make_column_transformer(
+    (OneHotEncoder(categories=[["high", "low"]], sparse_output=False), ["c"]),
+    remainder="passthrough",
+)
+N_SHARDS = 24
 KEY = b"sixteen or more bytes"
 
 
@@ -77,7 +84,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> ShardFolder:
 def made(kind: type[PATEClassifier] = Seeded, learner: Any = None, **changed: Any) -> Any:
     settings: dict[str, Any] = {
         "epsilon": 20.0, "delta": 1e-6, "classes": ["no", "yes"], "neighbouring": "add-remove",
-        "random_state": 0, "method": Corrections(rounds=4),
+        "random_state": 0, "method": Corrections(rounds=3, shard_size=100),
     } | changed  # fmt: skip
     return kind(learner, **settings)
 
@@ -91,19 +98,19 @@ def in_memory(words: bool, learner: Any = None, **changed: Any) -> Any:
     )
 
 
-@pytest.mark.parametrize("learner", [None, LogisticRegression(), GaussianNB()], ids=repr)
-@pytest.mark.parametrize("words", [False, True], ids=["numbers", "words"])
+@pytest.mark.parametrize(
+    ("learner", "words"),
+    [
+        (None, False),
+        (None, True),
+        (LogisticRegression(), False),
+        (make_pipeline(ENCODED, GaussianNB()), True),
+    ],
+    ids=["built-in", "built-in, words", "linear", "pipeline, words"],
+)
 def test_the_student_is_that_of_the_same_shards_in_memory(
     tmp_path: Path, learner: Any, words: bool
 ) -> None:
-    if words and learner is not None:
-        from sklearn.compose import make_column_transformer
-        from sklearn.pipeline import make_pipeline
-        from sklearn.preprocessing import OneHotEncoder
-
-        encoder = OneHotEncoder(categories=[["high", "low"]], sparse_output=False)
-        columns = make_column_transformer((encoder, ["c"]), remainder="passthrough")
-        learner = make_pipeline(columns, learner)
     known = in_memory(words, learner)
     clf = made(Seeded, learner).fit(written(tmp_path, words), X_public=pool(words))
     points = pool(words)
@@ -166,10 +173,10 @@ def test_a_shard_that_nobody_can_read_contributes_nothing(
 ) -> None:
     monkeypatch.setattr("tacit.teachers.workers.executor.PAUSE_AFTER_UNREAD", 0.0)
     empty = made(Seeded, learner).fit(Without(shards, [2, 7]), X_public=pool(False))
-    with pytest.warns(UserWarning, match="2 of 60 shards could .* their teachers contribute nothing"):
+    with pytest.warns(UserWarning, match="2 of 24 shards .* contribute nothing"):
         clf = made(Seeded, learner).fit(Unreadable(shards, [2, 7]), X_public=pool(False))
     assert np.array_equal(clf.released_.corrections, empty.released_.corrections)
     ledgerless = made(Seeded, learner)
-    with pytest.raises(WorkersFailed, match="None of 60 shards"):
+    with pytest.raises(WorkersFailed, match="None of 24 shards"):
         ledgerless.fit(Unreadable(shards, list(range(N_SHARDS))), X_public=pool(False))
     assert not hasattr(ledgerless, "released_")

@@ -239,7 +239,7 @@ def test_a_given_number_of_teachers_is_kept(task):
 def test_shards_and_votes_from_elsewhere_do_not_correct(task):
     counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
     votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
-    with pytest.raises(InvalidArgument, match="Corrections needs the records themselves"):
+    with pytest.raises(InvalidArgument, match="Corrections needs records"):
         PATEClassifier(classes=[0, 1], method=Corrections(3)).fit(votes, X_public=task.pool)
 
 

@@ -21,9 +21,7 @@ def made(
     setting: Any, X: Any, y: Any, shards: Any, size: int = 4, **settings: Any
 ) -> LogisticCorrections:
     records = RecordsInMemory(X, y, shards, setting.coordinates, **settings)
-    return LogisticCorrections(
-        records, setting.pool, n_classes=setting.n_classes, shard_size=size
-    )
+    return LogisticCorrections(records, setting.pool, n_classes=setting.n_classes, shard_size=size)
 
 
 def rows_of(teachers: Any, setting: Any, shards: Any) -> np.ndarray:
