@@ -128,8 +128,7 @@ def _rule(labels: Any, size: int, even: float) -> float:
     [
         ({"method": Votes()}, "records", {}, "built-in teachers do not vote"),
         ({"method": Votes()}, "shards", {}, "built-in teachers do not vote"),
-        ({"learner": OTHER, "method": Corrections()}, "shards", {}, "records themselves"),
-        ({"method": Corrections()}, "votes", {}, "records themselves"),
+        ({"method": Corrections()}, "votes", {}, "Corrections needs records"),
         ({"student": OTHER}, "records", {}, "`student` must be left at 'auto'"),
         (
             {"learner": KNeighborsClassifier(), "method": Corrections()},

@@ -236,7 +236,7 @@ def test_a_given_number_of_teachers_is_kept(task):
         built_in(n_teachers=401).fit(task.X, task.y, X_public=task.pool)
 
 
-def test_shards_and_votes_from_elsewhere_do_not_correct(task):
+def test_votes_from_elsewhere_do_not_correct(task):
     counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
     votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
     with pytest.raises(InvalidArgument, match="Corrections needs records"):
