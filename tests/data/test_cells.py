@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import math
+import time
 import uuid
 import warnings
 from decimal import Decimal
@@ -29,10 +30,11 @@ SAME = [
     [123456789012345678, float(123456789012345678), "123456789012345678",
      np.uint64(123456789012345678)],
     [None, "", "NA", "nan", "NaN", "NULL", "?", "<NA>", float("nan"), float("inf"), "-inf", "1e400",
-     10**400, "0000-01-01", "\0", pd.NA, pd.NaT, np.datetime64("NaT"), [1], {}, 1j, object()],
+     10**400, 10**5000, "0000-01-01", "0000/1/1", "\0", "\0 \0", pd.NA, pd.NaT,
+     np.datetime64("NaT"), [1], {}, 1j, object()],
     ["2020-03-04", "2020-03-04 00:00:00", "2020-03-04T00:00", datetime.date(2020, 3, 4),
      datetime.datetime(2020, 3, 4), pd.Timestamp("2020-03-04"), np.datetime64("2020-03-04", "ns"),
-     np.datetime64("2020-03-04", "D")],
+     np.datetime64("2020-03-04", "D"), "2020/03/04", "2020/3/4 00:00"],
     ["10:20", "10:20:00", "10:20:00.000", datetime.time(10, 20), 37200,
      datetime.timedelta(hours=10, minutes=20), str(datetime.timedelta(minutes=620))],
     ["2020-03-01", "2020-03", "2020-3-1", np.datetime64("2020-03"), pd.Period("2020-03", "M")],
@@ -118,6 +120,58 @@ def test_a_cell_cannot_end_the_run_or_stall_it() -> None:
         warnings.simplefilter("error")
         cells.date("2020-01-01 10:00 ABC")
     assert np.isnat(cells.date("10:20:30.500000"))
+    assert cells.texts([Interrupted(), "1"]) == [None, "1"]
+    assert np.isnan(cells.numbers([Interrupted()])).all() and np.isnat(cells.date(Interrupted()))
+
+
+class Interrupted(Decimal):
+    """Raises what is no Exception, as polars and other extensions do."""
+
+    def __float__(self) -> float:
+        raise GeneratorExit("secret")
+
+
+LONG = 200_000
+
+
+@pytest.mark.parametrize(
+    "cell",
+    ["9" * LONG + "x", "." + "9" * LONG + "x", "\0 " * LONG, "9" * LONG + " 2020", "2020 " * LONG,
+     "9" * LONG + " days", "1:" * LONG, "(" * LONG + "," + "]" * LONG, "a" * LONG + " 2020",
+     "-" * LONG + "1", "0x" + "f" * LONG, "9" * LONG + "e", 10**LONG],
+    ids=lambda cell: ascii(cell)[:12] if isinstance(cell, str) else "integer",
+)  # fmt: skip
+def test_time_grows_with_the_length_of_a_cell_and_no_faster(cell: Any) -> None:
+    begun = time.process_time()
+    cells.text(cell), cells.number(cell), cells.date(cell)
+    # A fraction of a second; minutes where it grows with the square.
+    assert time.process_time() - begun < 5
+
+
+def test_dates_without_hyphens_are_read_where_dates_are_wanted() -> None:
+    assert {cells.date(one) for one in ("20200304", 20200304, "2020-03-04", "20200304T000000")} == {
+        np.datetime64("2020-03-04", "us")
+    }
+    assert str(cells.date("20200304101112")) == "2020-03-04T10:11:12.000000"
+    assert np.isnat(cells.date("20201304")) and cells.number("20200304") == 20200304
+
+
+def test_reading_dates_leaves_every_warning_as_it_would_be_without_odd_cells() -> None:
+    """Leaving ``catch_warnings`` makes warnings come again that were shown before."""
+
+    def shown(column: list[Any]) -> int:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("default")
+            for _ in range(2):
+                warnings.warn_explicit("public", UserWarning, "here.py", 1, registry=registry)
+                cells.dates(column)
+        return len(said)
+
+    counts = []
+    for column in (["2020-01-01"], ["4 March 2020"]):
+        registry: dict[str, Any] = {}
+        counts.append(shown(column))
+    assert counts[0] == counts[1]
 
 
 @given(ANY)

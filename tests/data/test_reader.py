@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from tacit.data import Layout, PointReader, Schema
+from tacit.data import Column, Layout, PointReader, Schema
+from tacit.data.cells import texts
+from tacit.data.containers import columns_in
 
 pd = pytest.importorskip("pandas")
 
@@ -109,3 +111,64 @@ def test_half_a_pair_of_characters_is_no_error(dtype):
 def test_no_record_at_all_is_no_error():
     assert PointReader(Schema.infer(LIKE)).records(LIKE.iloc[:0]).shape == (0, len(LIKE.columns))
     assert PointReader(Schema.of_numbers(2)).records(np.zeros((0, 2))).shape == (0, 2)
+
+
+class OddRow(list):
+    """A row that raises when it is looked into."""
+
+    def __iter__(self):
+        raise RuntimeError("secret")
+
+    __len__ = __iter__
+
+
+def without_class():
+    """Return something whose class cannot be asked for."""
+    return type("NoClass", (), {"__class__": property(lambda self: 1 / 0)})()
+
+
+ODD_ROWS = {
+    "raises": lambda: OddRow([1, 2]), "no class": without_class, "iterator": lambda: iter([1]),
+    "dictionary": lambda: {"a": 1}, "nothing": lambda: None, "number": lambda: 7,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("make", ODD_ROWS.values(), ids=ODD_ROWS)
+def test_a_row_that_is_none_has_missing_cells(make):
+    found = PointReader(Schema.of_numbers(2)).records([[1, 2], make(), (3, 4)])
+    assert np.array_equal(found, [[1, 2], [np.nan, np.nan], [3, 4]], equal_nan=True)
+
+
+@pytest.mark.parametrize("unit", ["D", "s", "ns"])
+@pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
+def test_times_in_a_masked_array_do_not_depend_on_their_unit(kind, unit):
+    days = np.ma.array(np.array([[3], [4]], dtype=f"{kind}[D]"), mask=[[False], [True]])
+    usual, other = (texts(columns_in(one)[0]) for one in (days, days.astype(f"{kind}[{unit}]")))
+    assert usual == other and usual[0] is not None and usual[1] is None
+
+
+@pytest.mark.parametrize("make", ["bsr", "coo", "csc", "lil", "dok"])
+def test_stored_zeros_are_zeros(make):
+    table = np.array([[1.0, 0], [0, 2], [0, 0], [0, 3]])
+    other = table.copy()
+    other[0] = 0
+    reader = PointReader(Schema.of_numbers(2, sparse=True))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        first, second = (
+            reader.records(sparse.bsr_matrix(one, blocksize=(2, 2)).asformat(make))
+            for one in (table, other)
+        )
+    for row in (1, 2, 3):  # what is stored, not only what it is worth
+        assert first[row].indices.tolist() == second[row].indices.tolist()
+        assert first[row].data.tolist() == second[row].data.tolist()
+
+
+def test_times_that_python_has_no_value_for_are_missing_without_a_word(capfd):
+    pl = pytest.importorskip("polars")
+    days = pl.Series("a", [18000, 2**31 - 1, None], dtype=pl.Int32).cast(pl.Date)
+    lists = pl.Series("b", [[18000], [2**31 - 1], None], dtype=pl.List(pl.Int32))
+    frame = pl.DataFrame([days, lists.cast(pl.List(pl.Date))])
+    found = PointReader(Schema([Column("a", "date"), Column("b")])).records(frame)
+    assert found["a"].isna().tolist() == [False, True, True] and found["b"].isna().all()
+    assert capfd.readouterr() == ("", "")

@@ -109,6 +109,18 @@ def _mostly_zero(columns: Columns) -> Any:
     return _per_column(_frame(columns), convert)
 
 
+def pd_from_rows(rows: list[list[Cell]], names: list[str]) -> Any:
+    """Return a data frame from one row after the other."""
+    import pandas as pd
+
+    return pd.DataFrame.from_records(rows, columns=names)
+
+
+def _iso_columns(columns: Columns) -> list[str]:
+    """Return the columns that somebody would have read as dates, as their second cell shows."""
+    return [name for name, cells in columns.items() if text_of(cells[1])[4:5] == "-"]
+
+
 PANDAS: Mapping[str, Callable[[Columns], Any]] = {
     "read_csv": _read_csv,
     "frame": _frame,
@@ -124,6 +136,9 @@ PANDAS: Mapping[str, Callable[[Columns], Any]] = {
     "dates": lambda columns: _per_column(_read_csv(columns), _dates),
     "indexed": _indexed,
     "sparse_frame": _mostly_zero,
+    "rows": lambda columns: pd_from_rows(_rows(columns), list(columns)),
+    "python_engine": lambda columns: _read_csv(columns, engine="python"),
+    "parsed_dates": lambda columns: _read_csv(columns, parse_dates=_iso_columns(columns)),
 }
 
 # ---- others -------------------------------------------------------------------------------------
@@ -173,8 +188,63 @@ def _fortran(columns: Columns) -> Any:
     return np.array([list(cells) for cells in columns.values()]).T
 
 
+def _masked(columns: Columns) -> Any:
+    return np.ma.array(_array(columns), mask=False)
+
+
 def _sparse(columns: Columns) -> Any:
     return sp.csr_matrix(np.array(_rows(columns)))
+
+
+def _blocks(columns: Columns) -> Any:
+    """Return a matrix of blocks of two rows: a zero is stored if its block holds another number."""
+    table = _sparse(columns)
+    rows = 2 - table.shape[0] % 2
+    return sp.bsr_matrix(table, blocksize=(rows, 1))
+
+
+def _entries(columns: Columns) -> Any:
+    """Return a matrix that names every cell once more, with a zero."""
+    table = _sparse(columns).tocoo()
+    return sp.coo_array(
+        (
+            np.concatenate([table.data, np.zeros_like(table.data)]),
+            (np.tile(table.row, 2), np.tile(table.col, 2)),
+        ),
+        shape=table.shape,
+    )
+
+
+# ---- Arrow --------------------------------------------------------------------------------------
+
+
+def _arrow_array(cells: Sequence[Cell]) -> Any:
+    """Return an Arrow array, unless Arrow drops part of a time: that is left to the caller."""
+    import pyarrow as pa
+
+    array = pa.array(list(cells))
+    if pa.types.is_temporal(array.type) and len({type(one) for one in cells if one == one}) > 1:
+        raise NotBuilt("Arrow turned values of several kinds into times")
+    return array
+
+
+def _arrow_table(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    return pa.table({name: _arrow_array(cells) for name, cells in columns.items()})
+
+
+def _arrow_dictionaries(columns: Columns) -> Any:
+    import pyarrow as pa
+
+    table = _arrow_table(columns)
+    return pa.table({name: table[name].dictionary_encode() for name in table.column_names})
+
+
+def _arrow_csv(columns: Columns) -> Any:
+    import pyarrow.csv
+
+    return pyarrow.csv.read_csv(io.BytesIO(csv_text(columns).encode("utf-8", "replace")))
 
 
 POLARS: Mapping[str, Callable[[Columns], Any]] = {"polars_csv": _polars_csv, "polars": _polars}
@@ -184,18 +254,29 @@ ARRAYS: Mapping[str, Callable[[Columns], Any]] = {
     "object_array": _objects,
     "lists": _rows,
     "tuples": lambda columns: [tuple(row) for row in _rows(columns)],
+    "row_arrays": lambda columns: [_object_vector(row) for row in _rows(columns)],
+    "masked": _masked,
 }
 SPARSE: Mapping[str, Callable[[Columns], Any]] = {
     "csr": _sparse,
     "csc": lambda columns: _sparse(columns).tocsc(),
+    "bsr": _blocks,
+    "coo": _entries,
+    "dok": lambda columns: _sparse(columns).todok(),
+}
+ARROW: Mapping[str, Callable[[Columns], Any]] = {
+    "arrow_table": _arrow_table,
+    "arrow_dictionaries": _arrow_dictionaries,
+    "arrow_csv": _arrow_csv,
 }
 
-TABLES = {**PANDAS, **POLARS, **ARRAYS, **SPARSE}
+TABLES = {**PANDAS, **POLARS, **ARRAYS, **SPARSE, **ARROW}
 
 
 def families() -> dict[str, tuple[str, ...]]:
     """Return the containers of tables that this environment has, by family."""
     found = {"pandas": tuple(PANDAS), "arrays": tuple(ARRAYS), "sparse": tuple(SPARSE)}
+    found["arrow"] = tuple(ARROW)
     if importlib.util.find_spec("polars"):
         found["polars"] = tuple(POLARS)
     return found
@@ -251,6 +332,10 @@ VECTORS: Mapping[str, Callable[[Sequence[Cell]], Any]] = {
         {"label": cells, "end": [0] * len(cells)}, dtype_backend="pyarrow"
     )["label"],
     "polars": _polars_series,
+    "masked": lambda cells: np.ma.array(_numpy(list(cells)), mask=False),
+    "index": lambda cells: _series(cells).array,
+    "arrow_array": _arrow_array,
+    "arrow_dictionary": lambda cells: _arrow_array(cells).dictionary_encode(),
 }
 
 

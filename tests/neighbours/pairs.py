@@ -150,7 +150,9 @@ def _draw_container(rng: np.random.Generator, path: str) -> tuple[str, str, str]
         return "texts", name, name
     names = found[family]
     first, second = choose(rng, (*names[:1], *names[:1], *names)), choose(rng, names)
-    form = {"pandas": "frame", "polars": "frame", "arrays": "numbers"}.get(family, family)
+    form = {"pandas": "frame", "polars": "frame", "arrow": "frame", "arrays": "numbers"}.get(
+        family, family
+    )
     if family == "arrays" and rng.random() < 0.2:
         form = "frame"
     if family != "pandas" or rng.random() < 0.5:

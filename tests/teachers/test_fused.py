@@ -286,3 +286,19 @@ def test_a_teachers_place_does_not_depend_on_what_others_learnt() -> None:
         layouts.append(np.vstack([fused._weights, fused._bias]))
     same = (layouts[0] == layouts[1]).all(axis=0)
     assert same[3:].all() and not same[:3].all()
+
+
+def test_the_room_of_boosters_does_not_depend_on_when_they_stopped() -> None:
+    learner = HistGradientBoostingClassifier(max_iter=20, early_stopping=True, n_iter_no_change=1)
+    X, y = table(120, 0), np.arange(120) % 2
+    shapes = []
+    for labels in (y, np.where(np.arange(120) < 40, X[:, 0] > 0, y).astype(int)):
+        teachers = train_teachers(
+            learner, X, labels, np.split(np.arange(120), 3), classes=[0, 1], seed=0
+        )
+        counts = together(teachers, X[:5])
+        assert np.array_equal(counts, count_one_by_one(teachers.private_teachers(), X[:5], 2))
+        fused = teachers._fused
+        assert isinstance(fused, fused_trees.FusedBoosters)
+        shapes.append(fused._roots.shape)
+    assert shapes[0] == shapes[1] == (20 * 3,)

@@ -16,7 +16,7 @@ import math
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -26,9 +26,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
-
-FAILURES = (Exception, SystemExit)
-"""What a cell's own code may raise in silence. KeyboardInterrupt is the user's."""
 
 MISSING = frozenset(
     {"", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
@@ -45,13 +42,17 @@ it and the same number read from text agree only after rounding.
 
 _EXACT = 2.0**53
 
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+# Unambiguous, as all of these: one cell must not make reading take time quadratic in its length.
+_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
 _DATE = re.compile(
-    r"(\d{4})-(\d\d?)(?:-(\d\d?))?(?:[T ](\d\d?)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
+    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?))"
+    r"(?:[T ](\d\d?)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
     r" ?(Z|[+-]\d\d(?::?\d\d)?)?",
     re.ASCII,
 )
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?", re.ASCII)
+_LONGEST_DATE = 100
 _CLOCK = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?", re.ASCII)
 _YEAR = re.compile(r"(?<![\d.:])\d{4}(?!\d)", re.ASCII)
 _DURATION = re.compile(
@@ -74,8 +75,11 @@ def text(cell: Any) -> str | None:
             cell = _plain(cell)
             if not isinstance(cell, str):
                 return None if cell is None else _number_text(cell)
+            cell = str.__str__(cell)  # a subclass may compare as it likes
         return _canonical(cell)
-    except FAILURES:  # whatever a caller's object does: the cell is missing, and nothing is said
+    except KeyboardInterrupt:  # the user's
+        raise
+    except BaseException:  # whatever a caller's object does: the cell is missing, nothing is said
         return None
 
 
@@ -94,30 +98,24 @@ def number(cell: Any) -> float:
             value = _parsed(cell)
             return value if value == value else _parsed(_stripped(cell))
         return math.nan if cell is None or math.isinf(cell) else float(cell)
-    except FAILURES:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return math.nan
 
 
 def date(cell: Any) -> np.datetime64:
     """Return the time in a cell, in microseconds of UTC, not-a-time when there is none.
 
-    Texts are read as ISO 8601 or, when they name a year of four digits, as pandas reads a single
-    time: then the month comes first where both orders are possible.
+    Texts are read as ISO 8601, also without hyphens, or, when they name a year of four digits, as
+    pandas reads a single time: then the month comes first where both orders are possible.
 
     Examples
     --------
     >>> str(date("2020-03-04")), str(date("no date"))
     ('2020-03-04T00:00:00.000000', 'NaT')
     """
-    try:
-        iso = text(cell)
-        if iso is None:
-            return _NOT_A_TIME
-        if not _DATE.fullmatch(iso):
-            iso = _guessed(iso)
-        return np.datetime64(iso, "us")
-    except FAILURES:
-        return _NOT_A_TIME
+    return np.datetime64(dates([cell])[0])
 
 
 _NOT_A_TIME = np.datetime64("NaT", "us")
@@ -189,7 +187,7 @@ def _canonical(cell: str) -> str | None:
         return _number_text(value)
     if _NUMBER.fullmatch(word) or word.lower().lstrip("+-") in _INFINITE:
         return None  # a number that no double holds
-    if word.startswith("0000-") and _DATE.fullmatch(word):
+    if word.startswith(("0000-", "0000/")) and _DATE.fullmatch(word):
         return None  # a year that most calendars do not have
     return _dated(word) or _ranged(word) or word
 
@@ -197,13 +195,14 @@ def _canonical(cell: str) -> str | None:
 def _stripped(cell: str) -> str:
     """Return a text without what containers drop: space around it, NUL at its end."""
     word = cell.strip()
-    while word.endswith("\0"):
-        word = word.rstrip("\0").rstrip()
+    if word.endswith("\0"):
+        word = word.rstrip(_SPACE_AND_NUL)
     if not word.isascii():  # half a pair of surrogates can be in a text, and in no Arrow column
         word = word.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return word
 
 
+_SPACE_AND_NUL = "\0" + "".join(one for one in map(chr, range(0x3001)) if one.isspace())
 _INFINITE = frozenset({"inf", "infinity", "nan"})
 
 
@@ -254,10 +253,12 @@ def _dated(word: str) -> str | None:
     parts = _DATE.fullmatch(word)
     if parts is None:
         return None
-    year, month, day, hour, minute, second, fraction, zone = parts.groups()
+    year, month, day, month_behind_slash, day_behind_slash, *clock = parts.groups()
+    hour, minute, second, fraction, zone = clock
     try:
         when = datetime.datetime(
-            int(year), int(month), int(day or 1), int(hour or 0), int(minute or 0),
+            int(year), int(month or month_behind_slash), int(day or day_behind_slash or 1),
+            int(hour or 0), int(minute or 0),
             int(second or 0), int((fraction or "0").ljust(6, "0")[:6]),
         )  # fmt: skip
         if zone not in (None, "Z"):
@@ -269,18 +270,35 @@ def _dated(word: str) -> str | None:
     return when.date().isoformat() if when.time() == datetime.time() else when.isoformat()
 
 
+def _time(cell: Any) -> np.datetime64:
+    """Return the time in a cell; the caller keeps pandas from warning."""
+    try:
+        word = text(cell)
+        if word is None or len(word) > _LONGEST_DATE:
+            return _NOT_A_TIME
+        compact = _COMPACT.fullmatch(word)
+        if compact is not None:
+            year, month, day, *clock = compact.groups(default="00")
+            word = _dated(f"{year}-{month}-{day} {':'.join(clock)}")
+        elif not _DATE.fullmatch(word):
+            word = _guessed(word)
+        return _NOT_A_TIME if word is None else np.datetime64(word, "us")
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return _NOT_A_TIME
+
+
 def _guessed(word: str) -> str:
     """Return a time that is not written as ISO 8601 as pandas reads it by itself."""
     import pandas as pd
 
     if not _YEAR.search(word):  # without a year, today's date would be filled in
         raise ValueError
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pandas may quote the text
-        try:
-            when = pd.Timestamp(word)
-        except ValueError:
-            when = pd.Timestamp(word.split("/")[0])  # a period that is written as "first/last"
+    try:
+        when = pd.Timestamp(word)
+    except ValueError:
+        when = pd.Timestamp(word.split("/")[0])  # a period that is written as "first/last"
     if when.tz is not None:
         when = when.tz_convert("UTC").tz_localize(None)
     return str(when.isoformat())
@@ -330,16 +348,26 @@ def texts(column: Any) -> list[str | None]:
 
 def dates(column: Any) -> NDArray[np.datetime64]:
     """Return the time of every cell of a column, in microseconds of UTC."""
-    return np.array(_mapped(date, column), dtype="datetime64[us]")
+    # pandas may quote a text in a warning. Entered for every column, also one without such a cell:
+    # leaving the block lets warnings be shown again that were shown before.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return np.array(_mapped(_time, column), dtype="datetime64[us]")
 
 
 def _mapped(convert: Callable[[Any], Any], cells: Iterable[Any]) -> list[Any]:
     """Return every cell converted; a text that comes again is converted once."""
     cells = list(cells)
-    # Plain texts alone: an object with an equality of its own could pass for another's cell.
+    if set(map(type, cells)) <= _COMPARABLE:
+        known = {cell: convert(cell) for cell in set(cells)}
+        return list(map(known.__getitem__, cells))
     known = {cell: convert(cell) for cell in {cell for cell in cells if type(cell) is str}}
     return [known[cell] if type(cell) is str else convert(cell) for cell in cells]
 
+
+_COMPARABLE = {str, float, type(None)}
+"""Of cells of exactly these types, equal ones are converted alike. An object with an equality of
+its own could pass for another record's cell."""
 
 _POWERS = np.array([float(f"1e{power}") for power in range(309)])
 
@@ -366,9 +394,16 @@ def rounded(values: FloatArray) -> FloatArray:
     return np.where(np.isfinite(values), result, np.nan)
 
 
-def coded(column: Any, place: dict[str, int]) -> NDArray[np.intp]:
+def coded(column: Any, place: Mapping[str, int]) -> NDArray[np.intp]:
     """Return the place of every cell in a list of canonical texts, -1 where it is in none."""
-    return np.array([-1 if one is None else place.get(one, -1) for one in texts(column)], np.intp)
+
+    def place_of(cell: Any) -> int:
+        canonical = text(cell)
+        return -1 if canonical is None else place.get(canonical, -1)
+
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
+        return np.array([place_of(one) for one in texts(column)], dtype=np.intp)
+    return np.array(_mapped(place_of, column), dtype=np.intp)
 
 
 def first_spellings(cells: Sequence[Any]) -> dict[str, str]:

@@ -7,12 +7,13 @@ and a cell that cannot be taken out is missing.
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from tacit.data.cells import FAILURES, unrounded
+from tacit.data.cells import unrounded
 from tacit.errors import InvalidArgument
 
 
@@ -79,7 +80,10 @@ def columns_in(X: Any, width: int | None = None) -> list[Any]:
 def as_array(X: Any) -> Any:
     """Return a container as an array; which values it holds does not decide whether it is one."""
     if isinstance(X, np.ma.MaskedArray):
-        objects = X.data.astype(object)
+        objects = np.empty(X.shape, dtype=object)
+        # One by one: as objects, times would be Python's or numbers, depending on their unit.
+        cells = X.data.ravel()
+        objects.ravel()[:] = cells.tolist() if cells.dtype.kind in "biuf" else list(cells)
         objects[np.ma.getmaskarray(X)] = None
         return objects
     try:
@@ -96,11 +100,20 @@ def _columns_of_rows(rows: Any, width: int | None) -> list[Any]:
         width = max((len(row) for row in rows if _is_row(row)), default=0)
     columns: list[list[Any]] = [[] for _ in range(width)]
     for row in rows:
-        cells = list(row) if _is_row(row) else []
-        cells += [None] * (width - len(cells))
-        for column, cell in zip(columns, cells, strict=False):
+        cells = _cells_of_row(row, width)
+        for column, cell in zip(columns, cells, strict=True):
             column.append(cell)
     return columns
+
+
+def _cells_of_row(row: Any, width: int) -> list[Any]:
+    try:
+        cells = list(islice(row, width)) if _is_row(row) else []
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a class of the caller's: what it does is its own record's
+        cells = []
+    return cells + [None] * (width - len(cells))
 
 
 def _is_row(row: Any) -> bool:
@@ -118,7 +131,13 @@ def cells_of(column: Any) -> Any:
     if _is_arrow(column):
         return _listed(column, column.to_pylist)
     if _is_polars(column):
-        return _listed(column, column.to_list)
+        # Over times that Python has no value for polars panics, and says so on standard error.
+        if column.dtype.is_nested():
+            return [None] * len(column)
+        if not column.dtype.is_temporal():
+            return _listed(column, column.to_list)
+        column = column.to_arrow()
+        return _listed(column, column.to_pylist)
     if hasattr(column, "dtype") and hasattr(column, "iloc"):
         return _pandas_cells(column)
     return _listed(column, lambda: list(column))
@@ -139,7 +158,9 @@ def _listed(column: Any, take: Any, length: int | None = None) -> list[Any]:
     """Return all cells at once or, when one of them has no Python value, one by one."""
     try:
         return list(take())
-    except FAILURES:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # polars panics with one that is no Exception
         return _one_by_one(column, length)
 
 
@@ -149,7 +170,9 @@ def _one_by_one(column: Any, length: int | None = None) -> list[Any]:
         try:
             cell = column[at]
             cells.append(cell.as_py() if hasattr(cell, "as_py") else cell)
-        except FAILURES:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             cells.append(None)
     return cells
 

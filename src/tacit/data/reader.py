@@ -119,6 +119,8 @@ class PointReader:
         if is_sparse(X):
             table = sparse_numbers(X)
             table.data = forms.rounded(table.data)
+            # Whether a zero is stored may follow from other rows: blocks have several.
+            table.eliminate_zeros()
             return table if self.schema.sparse else table.toarray()
         plain = None if is_frame(X) or isinstance(X, list | tuple) else as_array(X)
         if plain is not None and plain.dtype.kind in "biuf" and not self.schema.columns:

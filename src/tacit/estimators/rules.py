@@ -80,8 +80,8 @@ def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
 READING = (
     "Of the containers that records came in, only the class, the column names and, where the "
     "number of records is public, the number of rows are taken as public; types are not. Decimals "
-    "of more than 12 digits and whole numbers of more than 15 that pandas 2 read, and dates whose "
-    "day and month were told apart by guessing, must have been read by a rule that no record "
+    "of more than 12 digits and whole numbers of more than 15 that pandas 2 read, and times parsed "
+    "from texts that do not begin like 2020-03-04, must have been read by a rule that no record "
     "decides (tacit.read_table does)."
 )
 """What no canonical form can repair, because it happened before the records came here."""

@@ -61,10 +61,16 @@ def _single_cells(cells: Any) -> Any:
     """Return the cells of points of one feature: 3 and [3] are the same point."""
     if isinstance(cells, np.ndarray):
         return cells
-    return [
-        one[0] if isinstance(one, list | tuple | np.ndarray) and len(one) == 1 else one
-        for one in cells
-    ]
+    return [_single(one) for one in cells]
+
+
+def _single(cell: Any) -> Any:
+    try:
+        return cell[0] if isinstance(cell, list | tuple | np.ndarray) and len(cell) == 1 else cell
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a class of the caller's
+        return None
 
 
 def as_labels(y: Any, n_points: int) -> BoolArray:

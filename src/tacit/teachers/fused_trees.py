@@ -219,8 +219,9 @@ class FusedBoosters:
                 values.append(nodes["value"])
         self.alone = tuple(alone)
         self._grove, self._value = Grove(trees), np.concatenate(values)
-        # A booster with fewer rounds, or a constant voter, adds the zero of the first tree.
-        self._rounds = 1 + max((cell[0] for cell in cells), default=0)
+        # As many as the learner may take: how many boosters did take follows from their records.
+        # One that stopped early, or a constant voter, adds the zero of the first tree.
+        self._rounds = int(learner.max_iter)
         tree = np.zeros((self._rounds, self._columns.total), dtype=np.int64)
         if cells:
             tree[tuple(np.transpose(cells))] = np.arange(1, len(trees))

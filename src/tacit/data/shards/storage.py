@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Column, Kind, Schema
-from tacit.data.cells import date, number, text
+from tacit.data.cells import dates, number, text
 from tacit.data.containers import cells_of
 from tacit.data.shards.header import Sharding
 from tacit.errors import InvalidArgument
@@ -86,9 +86,8 @@ def _feature(column: Column, cells: Any) -> Any:
             listed = pa.array(column.categories, type=pa.string())
             return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), listed)
         case Kind.DATE:
-            codes, values = _distinct(cells, date)
-            times = np.array([*values, np.datetime64("NaT")], dtype="datetime64[us]")
-            return pa.array(times[codes])
+            codes, words = _distinct(cells, text)
+            return pa.array(dates([*words, None])[codes])
         case Kind.TEXT:
             return _texts(*_distinct(cells, lambda cell: column.read([cell])[0]))
 
