@@ -18,7 +18,6 @@ from tacit.ledger import (
     PostgresLedger,
     SqliteLedger,
 )
-from tacit.ledger.base import BaseLedger
 
 Factory = Callable[[pytest.FixtureRequest], MakeLedger]
 
@@ -48,7 +47,7 @@ def _postgres(request: pytest.FixtureRequest) -> MakeLedger:
 
 
 NAMES = itertools.count()
-FACTORIES: dict[type[BaseLedger], Factory] = {
+FACTORIES: dict[type[Ledger], Factory] = {
     MemoryLedger: _memory,
     SqliteLedger: _sqlite,
     PostgresLedger: _postgres,
@@ -60,7 +59,7 @@ KINDS = [
 ]
 
 
-def _implementations(base: type[BaseLedger] = BaseLedger) -> Iterator[type[BaseLedger]]:
+def _implementations(base: type[Ledger] = Ledger) -> Iterator[type[Ledger]]:
     for kind in base.__subclasses__():
         below = list(_implementations(kind))
         if kind.__module__.startswith("tacit.") and not below:
@@ -75,6 +74,6 @@ def test_every_implementation_is_under_contract() -> None:
 @pytest.mark.parametrize("check", LEDGER_CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_ledger(
-    kind: type[BaseLedger], check: Callable[[MakeLedger], None], request: pytest.FixtureRequest
+    kind: type[Ledger], check: Callable[[MakeLedger], None], request: pytest.FixtureRequest
 ) -> None:
     check(FACTORIES[kind](request))

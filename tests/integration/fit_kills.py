@@ -25,7 +25,7 @@ from tacit.data import PointReader
 from tacit.data.tables import Reading, read_pool
 from tacit.labeling import question_keys
 from tacit.ledger import open_ledger
-from tacit.ledger.protocol import PlanId
+from tacit.ledger import PlanId
 from tacit.persistence import load_student
 from tacit.project import RunFolder
 

@@ -84,14 +84,14 @@ MECHANISMS: dict[str, Callable[[int], VoteMechanism]] = {
 class _CommitsLate:
     """A broken build: it answers before it commits, and commits with the next call."""
 
-    def _commit(self, connection: object) -> None:
-        pass
+    def __init__(self, *arguments: object, **options: object) -> None:
+        super().__init__(*arguments, **options)
+        self._database.commit = lambda connection: None  # type: ignore[attr-defined]
 
     def _settle(self) -> None:
         database = self._database  # type: ignore[attr-defined]
-        with database.errors(), database.exclusive():
-            with contextlib.suppress(sa.exc.DBAPIError):  # where nothing is pending
-                database.connection().exec_driver_sql("COMMIT")
+        with database._lock, contextlib.suppress(sa.exc.DBAPIError):  # where nothing is pending
+            database.connection().exec_driver_sql("COMMIT")
 
     @contextmanager
     def _reading(self) -> Iterator[object]:
@@ -109,17 +109,9 @@ class _CommitsLate:
 class RepliesFirst(_CommitsLate, SqliteLedger):
     """On SQLite."""
 
-    def __init__(self, *arguments: object, **options: object) -> None:
-        super().__init__(*arguments, **options)
-        self._settle()
-
 
 class RepliesFirstToo(_CommitsLate, PostgresLedger):
     """The same mistake over PostgreSQL."""
-
-    def __init__(self, *arguments: object, **options: object) -> None:
-        super().__init__(*arguments, **options)
-        self._settle()
 
 
 BUILDS: dict[tuple[str, str], Callable[..., Ledger]] = {

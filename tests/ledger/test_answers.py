@@ -1,6 +1,8 @@
-"""Rows of answers and accounts carry the totals that adding one answer at a time would give."""
+"""Rows of answers and accounts carry what was answered, and running totals."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,8 +12,8 @@ from tacit.accounting.answer import Answer, Output
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import SparseInstance
 from tacit.accounting.plan import Plan
-from tacit.ledger.analysts import Account, ShownCodec
-from tacit.ledger.answers import AnswerCodec, Usage
+from tacit.ledger import Account, Tally
+from tacit.ledger.codec import PlanCodec
 
 OTHER = SparseInstance(20.0, 1e-8)
 PLAN = Plan("TestVote", ((EVENT, 50), (OTHER, 50)), Budget(1.0, 1e-6), "test")
@@ -29,36 +31,32 @@ answers = st.lists(
 )
 
 
-@given(first=answers, then=answers)
-def test_many_answers_are_written_as_one_after_the_other(
-    first: list[Answer], then: list[Answer]
-) -> None:
-    codec, state = AnswerCodec(PLAN), Usage.none(PLAN)
-    for answer in first:
-        state = state.plus(answer)
-    keys = [bytes([place]) * 32 for place in range(len(then))]
-    bodies, after = codec.encode_all(keys, then, state)
-    for key, answer, body in zip(keys, then, bodies, strict=True):
-        state = state.plus(answer)
-        entry = codec.decode(body)
-        assert (entry.key, entry.answer.values, entry.answer.secure) == (
-            key, answer.values, answer.secure,
-        )  # fmt: skip
-        assert sorted(map(repr, entry.answer.cost)) == sorted(map(repr, answer.cost))
-        assert entry.usage == state
-    assert after == state
+@given(given=answers)
+def test_an_answer_is_read_back_with_the_tally_after_it(given: list[Answer]) -> None:
+    codec, tally = PlanCodec(PLAN), Tally.none(PLAN)
+    for place, answer in enumerate(given):
+        tally = tally.plus(answer)
+        body = codec.encode_answer(bytes([place]) * 32, answer, tally)
+        read, read_tally = codec.decode_answer(body)
+        assert (read.values, read.secure) == (answer.values, answer.secure)
+        assert Counter(read.cost) == Counter(answer.cost)
+        assert read_tally == tally
+        assert body[:32] == bytes([place]) * 32
+        assert len(body) == 32 + 2 + 2 * 4 + 5 * 8 + 8
+    assert tally.answered + tally.refused == len(given)
+    assert sum(tally.events.values()) == sum(len(answer.cost) for answer in given)
 
 
 @given(first=answers, then=answers, period=st.integers(0, 2))
-def test_many_answers_are_shown_as_one_after_the_other(
+def test_an_account_is_read_back_after_every_answer(
     first: list[Answer], then: list[Answer], period: int
 ) -> None:
-    codec, account = ShownCodec(PLAN), Account.none("alice", PLAN)
+    codec, account = PlanCodec(PLAN), Account.none("alice", PLAN)
     for answer in first:
         account = account.plus(answer)
     account = account.at_period(period)
-    shown = {bytes([place]) * 32: answer for place, answer in enumerate(then)}
-    bodies = codec.encode_all(shown, account)
-    for answer, body in zip(then, bodies, strict=True):
+    assert account.in_period == (Tally.none(PLAN) if period else account.total)
+    for place, answer in enumerate(then):
         account = account.plus(answer)
-        assert codec.decode("alice", body) == account
+        body = codec.encode_shown(bytes([place]) * 32, account)
+        assert codec.decode_shown("alice", body) == account

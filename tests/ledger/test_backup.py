@@ -12,9 +12,8 @@ import pytest
 from tests.support.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
-from tacit.ledger import Amount, Analyst, Head, open_ledger
+from tacit.ledger import Amount, Analyst, Head, Ledger, open_ledger
 from tacit.ledger.backup import read_backup, restore, write_backup
-from tacit.ledger.base import BaseLedger
 
 Place = Callable[[str], str]
 WITH_POSTGRES = pytest.mark.needs("postgres")
@@ -30,9 +29,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
     return lambda name: server.create_schema(f"{prefix}_{name}")
 
 
-def filled(where: str, answers: int = 5) -> BaseLedger:
+def filled(where: str, answers: int = 5) -> Ledger:
     ledger = open_ledger(where, budget=BUDGET, allow_insecure=True)
-    assert isinstance(ledger, BaseLedger)
     plan = ledger.open_plan(plan_of(0.5), "a")
     questions = [b"%d" % n for n in range(answers)]
     ledger.answer(plan, questions, CountingRelease(), on_behalf=Analyst("alice"))
@@ -78,7 +76,6 @@ def test_every_restore_with_lost_spend_adds_the_budget(tmp_path: Path) -> None:
     filled(str(tmp_path / "0")).close()
     for number in range(3):
         ledger = open_ledger(tmp_path / str(number))
-        assert isinstance(ledger, BaseLedger)
         assert ledger.lifetime().epsilon == (number + 1) * BUDGET.epsilon
         write_backup(ledger, tmp_path / f"backup {number}")
         ledger.close()
@@ -91,7 +88,6 @@ def test_a_ledger_moves_between_kinds(postgres_url: str, tmp_path: Path) -> None
     ledger = filled(str(tmp_path / "a.sqlite"))
     restore(tmp_path / "1", postgres_url, known=write_backup(ledger, tmp_path / "1"))
     moved = open_ledger(postgres_url)
-    assert isinstance(moved, BaseLedger)
     restore(tmp_path / "2", tmp_path / "b.sqlite", known=write_backup(moved, tmp_path / "2"))
     back = open_ledger(tmp_path / "b.sqlite")
     assert back.lifetime().epsilon == BUDGET.epsilon

@@ -25,9 +25,8 @@ from tacit.errors import (
 )
 from tacit.ledger import Analyst, PostgresLedger, open_ledger
 from tacit.ledger.chain import Kind, link
-from tacit.ledger.connection import commit
 from tacit.ledger.sql import SqlStore
-from tacit.ledger.store import PlanRecord
+from tacit.ledger.plans import PlanRecord
 
 pytestmark = [
     pytest.mark.needs("postgres"),
@@ -121,7 +120,7 @@ def test_commits_are_durable_whatever_the_role_prefers(
     try:
         ledger = new(postgres_url)
         database = ledger._database
-        with database.transaction(database.begin_write, commit) as connection:
+        with database.transaction(write=True) as connection:
             for setting, value in (
                 ("synchronous_commit", "on"),
                 ("transaction_isolation", "read committed"),
@@ -198,12 +197,12 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
     if analysed:
         postgres_server.execute("ANALYZE tacit_ledger_row", schema(postgres_url))
     database = ledger._database
-    with database.transaction(database.begin_write, commit) as connection:
+    with database.transaction(write=True) as connection:
         store = SqlStore(connection)
         calls = {
             "newest": lambda: store.newest([0, 1]),
             "last": lambda: store.last(Kind.SHOWN, 3),
-            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"%032d" % n for n in range(20)]),
+            "keyed": lambda: store.keyed([(Kind.ANSWER, plan, b"%032d" % n) for n in range(20)]),
             "owned": lambda: store.owned(Kind.PLAN, 0),
             "at": lambda: store.at([5]),
         }
@@ -274,13 +273,16 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
 
     class Overtaken(CountingRelease):
         def draw(self, new, room):  # type: ignore[no-untyped-def]
-            without_lock = lambda connection: connection.exec_driver_sql("BEGIN")  # noqa: E731
-            with rival._database.transaction(without_lock, commit) as connection:
-                rows = SqlStore(connection)
-                record, head = PlanRecord.read(rows, plan), next(iter(rows.newest().values()))
+            rival._database.begin = (  # type: ignore[method-assign]
+                lambda connection, *, write: connection.exec_driver_sql("BEGIN")
+            )
+            with rival._database.transaction(write=True) as connection:
+                store = SqlStore(connection)
+                record, (head,) = PlanRecord.read(store, plan), store.newest().values()
                 answer = CountingRelease(first=7)._one()
-                (body,), _ = record.answers.encode_all([b"k" * 32], [answer], record.usage(rows))
-                rows.append([link(head, Kind.ANSWER, body, plan)])
+                tally = record.tally(store).plus(answer)
+                body = record.codec.encode_answer(b"k" * 32, answer, tally)
+                store.append([link(head, Kind.ANSWER, body, plan)])
             return super().draw(new, room)
 
     release = Overtaken()

@@ -10,10 +10,11 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 from tests.support import failpoints
 from tests.support.ledger_contract import BUDGET, EVENT, CountingRelease, plan_of
 
@@ -30,6 +31,7 @@ from tacit.errors import (
 )
 from tacit.ledger import Analyst, PlanId, SqliteLedger
 from tacit.ledger.chain import Kind, Row, key_hash, link
+from tacit.ledger.sql import SqlStore
 from tacit.ledger.store import CommitUnclear
 
 # Python warns of forks beside other threads; the test runner has some, and these children are safe.
@@ -199,9 +201,9 @@ def test_an_interrupt_at_the_end_keeps_nobody_out(
 
     ledger = filled(path)
     with monkeypatch.context() as patch:
-        patch.setattr(ledger, "_commit", interrupted)
+        patch.setattr(ledger._database, "commit", interrupted)
         if where == "the way back":
-            patch.setattr("tacit.ledger.connection.roll_back", interrupted)
+            patch.setattr(ledger._database, "roll_back", interrupted)
         with pytest.raises(KeyboardInterrupt):
             ledger.answer(PlanId(1), [b"new"], CountingRelease())
     assert len(ledger.answer(PlanId(1), [b"new"], CountingRelease())) == 1
@@ -312,7 +314,9 @@ def test_a_look_up_takes_the_same_work_however_many_rows_there_are(path: Path) -
             "newest": lambda: store.newest([0, plan]),
             "at": lambda: store.at([5]),
             "owned": lambda: store.owned(Kind.PLAN, 0),
-            "keyed": lambda: store.keyed(Kind.ANSWER, plan, [b"x" * 32, key_hash(b"7")]),
+            "keyed": lambda: store.keyed(
+                [(Kind.ANSWER, plan, b"x" * 32), (Kind.ANSWER, plan, key_hash(b"7"))]
+            ),
             "last": lambda: store.last(Kind.SHOWN, 3),
         }
         for name, call in calls.items():
@@ -461,13 +465,15 @@ class Unclear(SqliteLedger):
     takes_effect = True
     armed = False
 
-    def _commit(self, connection: sa.Connection) -> None:
-        if not self.armed:
-            return super()._commit(connection)
-        self.armed = False
-        if self.takes_effect:
-            super()._commit(connection)
-        raise CommitUnclear from sqlite3.OperationalError("disk I/O error")
+    @contextmanager
+    def _writing(self) -> Iterator[SqlStore]:
+        armed, self.armed = self.armed, False
+        with super()._writing() as store:
+            yield store
+            if armed and not self.takes_effect:
+                raise CommitUnclear from sqlite3.OperationalError("disk I/O error")
+        if armed:
+            raise CommitUnclear from sqlite3.OperationalError("disk I/O error")
 
 
 @pytest.mark.parametrize("takes_effect", [True, False])

@@ -9,8 +9,7 @@ from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 from tacit.errors import LedgerCorrupt
 from tacit.ledger import Analyst, MemoryLedger
-from tacit.ledger.analysts import encode_analyst
-from tacit.ledger.chain import Creation, Kind, Row, link
+from tacit.ledger.chain import Creation, Kind, Row, encode_analyst, link
 from tacit.ledger.verify import verify_rows
 
 # Rows: 0 creation, 1 plan, 2 answer x, 3 alice, 4 x shown, 5 answer y, 6 y shown, 7 bob, 8 x shown.
@@ -55,7 +54,7 @@ FORGERIES: dict[str, tuple[Callable[[list[Row]], list[Row]], str]] = {
         "Row 9 names an analyst under a plan",
     ),
     "an account made smaller": (
-        lambda rows: [*rows[:6], rows[6]._replace(body=rows[6].body[:40] + bytes(48)), *rows[7:]],
+        lambda rows: [*rows[:6], rows[6]._replace(body=rows[6].body[:40] + bytes(64)), *rows[7:]],
         "Row 6 counts something else",
     ),
     "an account of another size": (

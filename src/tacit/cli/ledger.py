@@ -14,8 +14,7 @@ import click
 from tacit.errors import InvalidArgument, LedgerCorrupt
 
 if TYPE_CHECKING:
-    from tacit.ledger import Head
-    from tacit.ledger.base import BaseLedger
+    from tacit.ledger import Head, Ledger
 
 FINDING = 1
 """Exit status when a ledger, or a backup of one, does not hold."""
@@ -162,13 +161,10 @@ def restore(
 # -- shared steps ----------------------------------------------------------------------------------
 
 
-def _open(where: str) -> BaseLedger:
+def _open(where: str) -> Ledger:
     from tacit.ledger import open_ledger
-    from tacit.ledger.base import BaseLedger
 
-    opened = open_ledger(where)
-    assert isinstance(opened, BaseLedger)
-    return opened
+    return open_ledger(where)
 
 
 def _kept_head(file: Path, ledger_id: str) -> Head:
@@ -188,7 +184,7 @@ def _kept_head(file: Path, ledger_id: str) -> Head:
     return head
 
 
-def _refuse_gone(opened: BaseLedger, kept: Head) -> None:
+def _refuse_gone(opened: Ledger, kept: Head) -> None:
     if not opened.contains(kept):
         raise LedgerCorrupt(
             f"The ledger does not contain row {kept.seq} of the head kept before: its end was cut "

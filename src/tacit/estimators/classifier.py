@@ -49,7 +49,7 @@ from tacit.estimators.statements import (
 )
 from tacit.estimators.vote_settings import VoteSettings, resolve_votes
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
-from tacit.ledger.protocol import DetachedLedger
+from tacit.ledger.ledger import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
 from tacit.report.public_check import check_predictions

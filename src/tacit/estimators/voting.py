@@ -14,14 +14,12 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget
 from tacit.data import PointReader, Schema
 from tacit.data.pool import take
-from tacit.errors import LedgerError
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import VoteSettings
 from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
 from tacit.labeling.service import NoiseRule, check_rule, even_plan
 from tacit.ledger import Ledger
-from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource
@@ -52,8 +50,7 @@ class Terms:
 
     def check(self, planned: int, n_teachers: int) -> None:
         """Refuse, before anything is trained, what the ledger would refuse afterwards."""
-        if not self.noise.secure and not self.ledger.allow_insecure:
-            raise LedgerError(INSECURE_REFUSED)
+        self.ledger.check_noise(self.noise)
         if self.ledger.find_plan(self.key) is not None:
             return  # reserved by an earlier attempt of this run
         if self.rule is None:

@@ -16,9 +16,9 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
 from tacit.hypothesis_learners.estimator import HypothesisEstimator
-from tacit.hypothesis_learners.ledger_release import LedgerRelease, check_noise
+from tacit.hypothesis_learners.ledger_release import LedgerRelease
 from tacit.ledger import MemoryLedger, open_ledger
-from tacit.ledger.protocol import DetachedLedger
+from tacit.ledger.ledger import DetachedLedger
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 
 UNLABELLED = -1
@@ -71,7 +71,7 @@ class HypothesisLearner(ClassifierMixin, HypothesisEstimator):  # type: ignore[m
         noise = self._noise()
         plan = mechanism.plan()
         ledger = MemoryLedger(plan.guarantee) if self.ledger is None else open_ledger(self.ledger)
-        check_noise(ledger, noise)
+        ledger.check_noise(noise)
         plan_id = ledger.open_plan(plan, self._plan_key(noise))
         question = _question(mechanism.hypotheses)
         drawn = []

@@ -11,18 +11,9 @@ from typing import Any, Self
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
-from tacit.errors import LedgerError
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.ledger import Ledger
-from tacit.ledger.analysts import Analyst
-from tacit.ledger.messages import INSECURE_REFUSED
+from tacit.ledger import Analyst, Ledger
 from tacit.noise import NoiseSource, Uncopyable
-
-
-def check_noise(ledger: Ledger, noise: NoiseSource) -> None:
-    """Refuse test noise on a ledger that does not allow it."""
-    if not noise.secure and not ledger.allow_insecure:
-        raise LedgerError(INSECURE_REFUSED)
 
 
 def _keep_nothing() -> None:
@@ -31,7 +22,7 @@ def _keep_nothing() -> None:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class LedgerRelease:
-    """A ``tacit.ledger.protocol.Release`` whose price does not depend on what the plan has left.
+    """A ``tacit.ledger.Release`` whose price does not depend on what the plan has left.
 
     Parameters
     ----------
@@ -68,7 +59,7 @@ class OpenedPlan(Uncopyable, ABC):
     def __init__(
         self, plan: Plan, ledger: Ledger, *, n_features: int, noise: NoiseSource, key: str
     ) -> None:
-        check_noise(ledger, noise)
+        ledger.check_noise(noise)
         self.ledger = ledger
         self.plan_id = ledger.open_plan(plan, key)
         self.plan = ledger.plan(self.plan_id)

@@ -23,8 +23,7 @@ from tacit.hypothesis_learners import sizes
 from tacit.hypothesis_learners.ledger_release import LedgerRelease
 from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle, practical_mechanism
 from tacit.hypothesis_learners.records import BinaryRecords
-from tacit.ledger import Ledger
-from tacit.ledger.analysts import Analyst
+from tacit.ledger import Analyst, Ledger
 from tacit.mechanisms.base import label_answer, label_answers
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.relabelled import RelabelledVote

@@ -13,11 +13,9 @@ from tacit import validation
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
-from tacit.errors import InvalidArgument, LedgerError
-from tacit.ledger.analysts import Analyst
+from tacit.errors import InvalidArgument
+from tacit.ledger import Analyst, Ledger, PlanId
 from tacit.ledger.composition import within
-from tacit.ledger.messages import INSECURE_REFUSED
-from tacit.ledger.protocol import Ledger, PlanId
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource, Uncopyable
@@ -83,8 +81,7 @@ class Labeler(Uncopyable):
         n_teachers: int,
         key: bytes | str,
     ) -> None:
-        if not noise.secure and not ledger.allow_insecure:
-            raise LedgerError(INSECURE_REFUSED)
+        ledger.check_noise(noise)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = validation.positive_integer(n_teachers=n_teachers)
         self._given: dict[bytes, Answer] = {}  # given here already, as they are given again: free

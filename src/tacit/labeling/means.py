@@ -9,9 +9,7 @@ from numpy.typing import ArrayLike
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
-from tacit.errors import LedgerError
-from tacit.ledger.messages import INSECURE_REFUSED
-from tacit.ledger.protocol import Ledger
+from tacit.ledger import Ledger
 from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
 from tacit.noise import NoiseSource, Uncopyable
 
@@ -49,8 +47,7 @@ class PlannedMeans(Uncopyable):
     def __init__(
         self, mechanism: ClippedMean, ledger: Ledger, *, delta: float, noise: NoiseSource, key: str
     ) -> None:
-        if not noise.secure and not ledger.allow_insecure:
-            raise LedgerError(INSECURE_REFUSED)
+        ledger.check_noise(noise)
         self.mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._wanted, self._key = mechanism.plan(delta), key
         if ledger.find_plan(key) is None:

@@ -23,8 +23,8 @@ from tacit.accounting.filter import PrivacyFilter
 from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, MechanismStopped
 from tacit.labeling.labeler import Labeler
-from tacit.ledger.composition import FAILURE_SHARE, Composition
-from tacit.ledger.protocol import Ledger
+from tacit.ledger import Composition, Ledger
+from tacit.ledger.composition import FAILURE_SHARE
 from tacit.mechanisms.base import PaidPerAnswer
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.noisy_argmax import GaussianVote, gaussian_moves

@@ -17,8 +17,7 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.plan import Plan
 from tacit.data.pool import take
 from tacit.labeling.labeler import Labeler
-from tacit.ledger.analysts import Analyst
-from tacit.ledger.protocol import Ledger, PlanId
+from tacit.ledger import Analyst, Ledger, PlanId
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource

@@ -2,12 +2,13 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tacit.ledger.analysts import Account, Analyst, Shown
-from tacit.ledger.answers import Tally
+from tacit.ledger.answering import Release
+from tacit.ledger.chain import Head, PlanId
 from tacit.ledger.composition import Amount, Composition
+from tacit.ledger.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open import open_ledger
-from tacit.ledger.protocol import Head, Ledger, PlanId, Release
+from tacit.ledger.tallies import Account, Analyst, Tally
 
 if TYPE_CHECKING:
     from tacit.ledger.postgres import PostgresLedger
@@ -24,7 +25,6 @@ __all__ = [
     "PlanId",
     "PostgresLedger",
     "Release",
-    "Shown",
     "SqliteLedger",
     "Tally",
     "open_ledger",

@@ -6,28 +6,44 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Protocol
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
-from tacit.errors import (
-    AllowanceExceeded,
-    BudgetExceeded,
-    LedgerCorrupt,
-    LedgerError,
-    LedgerUnavailable,
-)
+from tacit.errors import AllowanceExceeded, BudgetExceeded, LedgerError, LedgerUnavailable
 from tacit.ledger import failpoints as fp
-from tacit.ledger import messages
-from tacit.ledger.analysts import Account, Analyst, decode_analyst, encode_analyst
-from tacit.ledger.answers import without_cost
-from tacit.ledger.chain import Kind, Row, link, link_all
+from tacit.ledger.chain import Kind, PlanId, Row, encode_analyst, link
+from tacit.ledger.codec import without_cost
 from tacit.ledger.composition import within
 from tacit.ledger.failpoints import failpoint
-from tacit.ledger.protocol import Release
-from tacit.ledger.store import PlanRecord, Store, check_linked
+from tacit.ledger.plans import PlanRecord
+from tacit.ledger.store import Store
+from tacit.ledger.tallies import Account, Analyst
+
+INSECURE = (
+    "This ledger does not record answers drawn from test noise, so nothing was released. Use "
+    "SecureNoise; or, in a test, open the ledger with allow_insecure=True."
+)
 
 Answers = Mapping[bytes, Answer]
 """Answers by the key of their question."""
+
+
+class Release(Protocol):
+    """Draws the answers of one call of ``Ledger.answer``; holds the votes and the noise."""
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        """Return the most that so many new questions can cost, from public state alone.
+
+        ``room`` is what the plan has left. A release that can stop on the way stays within it; any
+        other returns its full price and is refused when that does not fit.
+        """
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> Sequence[Answer]:
+        """Answer the questions at these positions, in order; fewer when the run stops."""
+
+    def abandon(self) -> None:
+        """Discard live noise: something was drawn, and it is not known that it was recorded."""
 
 
 class AnswerRequest:
@@ -35,7 +51,7 @@ class AnswerRequest:
 
     Parameters
     ----------
-    plan_id : int
+    plan_id : PlanId
     keys : sequence of bytes
         Of the questions, in the order asked; may repeat.
     release : Release
@@ -45,7 +61,7 @@ class AnswerRequest:
 
     def __init__(
         self,
-        plan_id: int,
+        plan_id: PlanId,
         keys: Sequence[bytes],
         release: Release,
         *,
@@ -62,68 +78,29 @@ class AnswerRequest:
         if self._noise_is_live:
             self._release.abandon()
 
-    def run(self, store: Store, head: Row, record: PlanRecord) -> tuple[list[Answer], Row]:
-        """Return the answers, which may leave once the transaction is durable, and the new head."""
-        stored = self._look_up(store, record)
-        account = AnalystAccount.read(store, record, self._analyst)
-        unseen = account.unseen(store, stored)
-        account.refuse_beyond_allowance(unseen)
+    def run(self, store: Store, head: Row, record: PlanRecord) -> tuple[list[Answer], list[Row]]:
+        """Return the answers, which may leave once the transaction is durable, and their rows."""
+        stored, viewer = self._look_up(store, record)
+        unseen = viewer.unseen(store, stored) if viewer else {}
+        allowance = viewer.left(unseen) if viewer else {}
         fresh: dict[bytes, Answer] = {}
         rows: list[Row] = []
         positions = _first_positions(self._keys, stored)
         if positions:
-            usage = record.usage(store, head)
-            fresh = self._draw(usage.room(record.plan), positions, account, unseen)
-            bodies, _ = record.answers.encode_all(fresh, fresh.values(), usage)
-            rows = link_all(head, Kind.ANSWER, bodies, self._plan_id)
+            tally = record.tally(store)
+            room = {event: most - tally.events[event] for event, most in record.plan.events}
+            fresh = self._draw(positions, room, allowance)
+            for key, answer in fresh.items():
+                tally = tally.plus(answer)
+                body = record.codec.encode_answer(key, answer, tally)
+                head = link(head, Kind.ANSWER, body, self._plan_id)
+                rows.append(head)
         answers = _in_order(self._keys, stored, fresh)
-        returned = set(self._keys[: len(answers)])
-        shown = {key: answer for key, answer in (unseen | fresh).items() if key in returned}
-        rows += account.rows_for(rows[-1] if rows else head, shown)
-        failpoint(fp.BEFORE_WRITE)
-        if rows:
-            store.append(rows)
-        failpoint(fp.AFTER_WRITE)
-        return answers, rows[-1] if rows else head
-
-    def _look_up(self, store: Store, record: PlanRecord) -> dict[bytes, Answer]:
-        rows = store.keyed(Kind.ANSWER, self._plan_id, set(self._keys))
-        check_linked(store, rows.values())
-        return {key: record.entry(row).answer for key, row in rows.items()}
-
-    def _draw(
-        self,
-        room: Mapping[Event, int],
-        positions: Mapping[bytes, int],
-        account: AnalystAccount,
-        unseen: Answers,
-    ) -> dict[bytes, Answer]:
-        """Return an answer for each new question: fewer when the run stops on the way."""
-        admitted = MappingProxyType(account.room(room, unseen))
-        most = self._release.most(len(positions), admitted)
-        if not within(most, room):
-            raise BudgetExceeded(messages.answers_refused(len(positions), most, room))
-        if not within(most, admitted):
-            raise AllowanceExceeded(messages.allowance_exceeded(account.name))
-        failpoint(fp.BEFORE_DRAW)
-        self._noise_is_live = True
-        answers = self._release.draw(list(positions.values()), admitted)
-        failpoint(fp.AFTER_DRAW)
-        self._check_drawn(answers, len(positions), most)
-        fresh = dict(zip(positions, answers, strict=False))
-        self._new_keys = list(fresh)
-        return fresh
-
-    def _check_drawn(
-        self, answers: Sequence[Answer], questions: int, most: Mapping[Event, int]
-    ) -> None:
-        if len(answers) > questions or not within(_cost_of(answers), most):
-            raise LedgerError(
-                "More was drawn than was announced. Nothing was recorded or released; this is an "
-                "error in the mechanism: please report it."
-            )
-        if not self._allow_insecure and not all(answer.secure for answer in answers):
-            raise LedgerError(messages.INSECURE_REFUSED)
+        if viewer:
+            returned = set(self._keys[: len(answers)])
+            shown = {key: answer for key, answer in (unseen | fresh).items() if key in returned}
+            rows += viewer.rows(head, shown)
+        return answers, rows
 
     def recover(self, store: Store) -> list[Answer]:
         """Return what an unclear commit recorded; only that may leave.
@@ -133,8 +110,7 @@ class AnswerRequest:
         LedgerUnavailable
             When the commit did not take effect.
         """
-        record = PlanRecord.read(store, self._plan_id)
-        stored = self._look_up(store, record)
+        stored, viewer = self._look_up(store, PlanRecord.read(store, self._plan_id))
         if any(key not in stored for key in self._new_keys):
             raise LedgerUnavailable(
                 "The ledger could not record the answers, so none was released and none was "
@@ -143,84 +119,129 @@ class AnswerRequest:
         fresh = {key: stored[key] for key in self._new_keys}
         answers = _in_order(self._keys, stored, fresh)
         shown = {key: stored[key] for key in self._keys[: len(answers)]}
-        if AnalystAccount.read(store, record, self._analyst).unseen(store, shown):
+        if viewer and viewer.unseen(store, shown):
             raise LedgerUnavailable(
                 "The ledger could not record to whom the answers were to be shown, so nobody was "
                 "shown them. Ask again."
             )
         return answers
 
+    def _look_up(
+        self, store: Store, record: PlanRecord
+    ) -> tuple[dict[bytes, Answer], AnalystAccount | None]:
+        """Return the stored answers of the questions, and the account of the analyst."""
+        addresses = [(Kind.ANSWER, self._plan_id, key) for key in dict.fromkeys(self._keys)]
+        analyst, row = self._analyst, None
+        if analyst is not None:
+            addresses.append((Kind.ANALYST, self._plan_id, analyst.key))
+        rows = store.keyed(addresses)
+        if analyst is not None:
+            row = rows.pop(addresses[-1], None)
+        stored = {key: record.answer(row) for (_, _, key), row in rows.items()}
+        if analyst is None:
+            return stored, None
+        account = record.account(store, analyst.name, row).at_period(analyst.period)
+        return stored, AnalystAccount(analyst, record, row, account)
+
+    def _draw(
+        self,
+        positions: Mapping[bytes, int],
+        room: Mapping[Event, int],
+        allowance: Mapping[Event, int],
+    ) -> dict[bytes, Answer]:
+        """Return an answer for each new question: fewer when the run stops on the way."""
+        admitted = MappingProxyType(
+            {event: min(times, allowance.get(event, times)) for event, times in room.items()}
+        )
+        most = self._release.most(len(positions), admitted)
+        if not within(most, room):
+            short = "; ".join(
+                f"{times} times {event.kind} where {room.get(event, 0)} are left"
+                for event, times in most.items()
+                if times > room.get(event, 0)
+            )
+            raise BudgetExceeded(
+                f"{len(positions)} new question(s) may cost {short}. Nothing was drawn. Ask fewer, "
+                "or open a further plan if the budget allows one; questions answered before are "
+                "still free."
+            )
+        if not within(most, admitted):
+            raise _allowance_exceeded(self._analyst)
+        failpoint(fp.BEFORE_DRAW)
+        self._noise_is_live = True
+        answers = self._release.draw(list(positions.values()), admitted)
+        failpoint(fp.AFTER_DRAW)
+        if len(answers) > len(positions) or not within(_cost_of(answers), most):
+            raise LedgerError(
+                "More was drawn than was announced. Nothing was recorded or released; this is an "
+                "error in the mechanism: please report it."
+            )
+        if not self._allow_insecure and not all(answer.secure for answer in answers):
+            raise LedgerError(INSECURE)
+        fresh = dict(zip(positions, answers, strict=False))
+        self._new_keys = list(fresh)
+        return fresh
+
 
 @dataclass(frozen=True, slots=True)
 class AnalystAccount:
-    """The account of one analyst under one plan; without an analyst nothing is recorded."""
+    """The account of one analyst under one plan; ``row`` names the analyst, if one does already."""
 
-    analyst: Analyst | None
+    analyst: Analyst
     record: PlanRecord
-    row: Row | None = None
-    account: Account | None = None
-
-    @classmethod
-    def read(cls, store: Store, record: PlanRecord, analyst: Analyst | None) -> AnalystAccount:
-        """Return the account as it stands in the analyst's period."""
-        if analyst is None:
-            return cls(None, record)
-        row = store.keyed(Kind.ANALYST, record.seq, [analyst.key]).get(analyst.key)
-        account = read_account(store, record, analyst.name, row)
-        return cls(analyst, record, row, account.at_period(analyst.period))
-
-    @property
-    def name(self) -> str:
-        """The analyst's public name."""
-        return "" if self.analyst is None else self.analyst.name
+    row: Row | None
+    account: Account
 
     def unseen(self, store: Store, stored: Answers) -> dict[bytes, Answer]:
-        """Return those recorded answers that the analyst was not shown yet."""
-        if self.analyst is None:
-            return {}
+        """Return the recorded answers that the analyst was not shown yet."""
         if self.row is None or not stored:
             return dict(stored)
-        seen = store.keyed(Kind.SHOWN, self.row.seq, stored.keys())
-        return {key: answer for key, answer in stored.items() if key not in seen}
+        owner = self.row.seq
+        seen = store.keyed([(Kind.SHOWN, owner, key) for key in stored])
+        shown = {key for _, _, key in seen}
+        return {key: answer for key, answer in stored.items() if key not in shown}
 
-    def refuse_beyond_allowance(self, unseen: Answers) -> None:
-        """Refuse recorded answers that cost more than the analyst may still be shown."""
-        if any(times < 0 for times in self._left(unseen).values()):
-            raise AllowanceExceeded(messages.allowance_exceeded(self.name))
+    def left(self, unseen: Answers) -> dict[Event, int]:
+        """Return what of the allowance is left after the unseen answers; empty without one.
 
-    def room(self, room: Mapping[Event, int], unseen: Answers) -> dict[Event, int]:
-        """Return what is left both of the plan and of the allowance."""
-        left = self._left(unseen)
-        return {event: min(times, left.get(event, times)) for event, times in room.items()}
-
-    def _left(self, unseen: Answers) -> dict[Event, int]:
-        if self.analyst is None or self.analyst.allowance is None or self.account is None:
+        Raises
+        ------
+        AllowanceExceeded
+            When they cost more than is left.
+        """
+        if self.analyst.allowance is None:
             return {}
         cost, used = _cost_of(unseen.values()), self.account.in_period.events
-        return {event: self.analyst.allowance - used[event] - cost[event] for event in used}
+        left = {event: self.analyst.allowance - used[event] - cost[event] for event in used}
+        if any(times < 0 for times in left.values()):
+            raise _allowance_exceeded(self.analyst)
+        return left
 
-    def rows_for(self, head: Row, shown: Answers) -> list[Row]:
+    def rows(self, head: Row, shown: Answers) -> list[Row]:
         """Return the rows after ``head`` that record what the analyst is shown."""
-        if self.analyst is None or self.account is None or not shown:
-            return []
-        owner, rows = self.row, []
+        rows: list[Row] = []
+        if not shown:
+            return rows
+        owner, account = self.row, self.account
         if owner is None:
-            owner = head = link(head, Kind.ANALYST, encode_analyst(self.name), self.record.seq)
-            rows = [owner]
-        bodies = self.record.accounts.encode_all(shown, self.account)
-        return rows + link_all(head, Kind.SHOWN, bodies, owner.seq)
+            body = encode_analyst(self.analyst.name)
+            owner = head = link(head, Kind.ANALYST, body, self.record.plan_id)
+            rows.append(owner)
+        for key, answer in shown.items():
+            account = account.plus(answer)
+            head = link(
+                head, Kind.SHOWN, self.record.codec.encode_shown(key, account), owner.seq
+            )
+            rows.append(head)
+        return rows
 
 
-def read_account(store: Store, record: PlanRecord, name: str, row: Row | None) -> Account:
-    """Return an analyst's account under a plan, from the last row that belongs to it."""
-    last = None if row is None else store.last(Kind.SHOWN, row.seq)
-    if row is None or last is None:
-        return Account.none(name, record.plan)
-    check_linked(store, [row, last])
-    try:
-        return record.accounts.decode(decode_analyst(row.body), last.body)
-    except ValueError as error:
-        raise LedgerCorrupt(f"Row {last.seq} has {error}.", row=last.seq) from None
+def _allowance_exceeded(analyst: Analyst | None) -> AllowanceExceeded:
+    name = "" if analyst is None else analyst.name
+    return AllowanceExceeded(
+        f"The answers may cost more than {name!r} may still be shown in this period. Nothing was "
+        "drawn or shown. Ask fewer, or wait for the next period."
+    )
 
 
 def _cost_of(answers: Iterable[Answer]) -> Counter[Event]:

@@ -17,10 +17,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
-from tacit.ledger.base import BaseLedger
-from tacit.ledger.chain import Creation, Kind, Restoration, Row, link
+from tacit.ledger.chain import Creation, Head, Kind, Restoration, Row, link
+from tacit.ledger.ledger import Ledger
 from tacit.ledger.open import open_ledger, postgres, split
-from tacit.ledger.protocol import Head
 from tacit.ledger.verify import verify_rows
 
 FORMAT = 1
@@ -51,7 +50,7 @@ class Backup:
         return known.seq - self.head.seq
 
 
-def write_backup(ledger: BaseLedger, path: str | os.PathLike[str]) -> Head:
+def write_backup(ledger: Ledger, path: str | os.PathLike[str]) -> Head:
     """Write the ledger as it is at one moment to a new file, and return its head.
 
     The chain is verified on the way. The file appears when it is complete, readable by its owner

@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import NamedTuple
+from typing import NamedTuple, NewType
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
+from tacit.errors import LedgerCorrupt, LedgerFormatError
 from tacit.ledger.composition import Amount, Composition
 
 FORMAT_VERSION = 1
@@ -28,6 +28,11 @@ NO_HASH = bytes(HASH_SIZE)
 # number, owner and the length of the body.
 _HEADER = struct.Struct(f">12s{HASH_SIZE}sHHQQQ")
 _DOMAIN = b"tacit-ledger"
+
+
+Address = tuple[int, int, bytes]
+PlanId = NewType("PlanId", int)
+"""Number of the row that opened a plan."""
 
 
 class Kind(IntEnum):
@@ -53,13 +58,56 @@ class Row(NamedTuple):
 
     @property
     def key(self) -> bytes:
-        """The first 32 bytes of the body: unique among rows of this kind and owner."""
+        """The first 32 bytes of the body."""
         return self.body[:HASH_SIZE]
 
-    def follows(self, previous_hash: bytes) -> bool:
-        """Return whether the hash is the right one after a row with ``previous_hash``."""
+    @property
+    def address(self) -> Address:
+        """Kind, owner and key: no other row has the same."""
+        return self.kind, self.owner, self.key
+
+    def check(self, previous_hash: bytes | None) -> None:
+        """Check the format of the row, and its hash after that of the row before (None: no row)."""
+        if self.format_version != FORMAT_VERSION:
+            other = "a newer one" if self.format_version > FORMAT_VERSION else "an older one"
+            raise LedgerFormatError(
+                f"The ledger is written in format {self.format_version}; this version of tacit "
+                f"reads format {FORMAT_VERSION}. Nothing was changed. Use the version of tacit "
+                f"that wrote it, or {other}."
+            )
+        if self.seq and previous_hash is None:
+            raise LedgerCorrupt(f"Row {self.seq - 1} is missing.", row=self.seq - 1)
         columns = (self.format_version, self.kind, self.seq, self.owner)
-        return self.hash == _row_hash(previous_hash, *columns, self.body)
+        if self.hash != _row_hash(previous_hash or NO_HASH, *columns, self.body):
+            raise LedgerCorrupt(
+                f"Row {self.seq} was changed, inserted or moved, or the row before it.",
+                row=self.seq,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest row of a ledger: its number and its hash. Public.
+
+    A head exported to another place lets ``verify`` detect later that a row up to it was changed,
+    or that the ledger was put back to an earlier state.
+
+    Examples
+    --------
+    >>> Head(seq=0, hash="ab" * 32)
+    Head(seq=0, hash='abababab...')
+    """
+
+    seq: int
+    hash: str
+
+    @classmethod
+    def of(cls, row: Row) -> Head:
+        """Return the head of a ledger whose newest row is this one."""
+        return cls(row.seq, row.hash.hex())
+
+    def __repr__(self) -> str:
+        return f"Head(seq={self.seq}, hash='{self.hash[:8]}...')"
 
 
 def _row_hash(previous: bytes, version: int, kind: int, seq: int, owner: int, body: bytes) -> bytes:
@@ -73,15 +121,6 @@ def link(previous: Row | None, kind: Kind, body: bytes, owner: int = 0) -> Row:
     version, number = FORMAT_VERSION, int(kind)
     row_hash = _row_hash(digest, version, number, seq, owner, body)
     return Row(seq, version, number, owner, body, row_hash)
-
-
-def link_all(previous: Row, kind: Kind, bodies: Iterable[bytes], owner: int) -> list[Row]:
-    """Return new rows, each right after the one before it."""
-    rows: list[Row] = []
-    for body in bodies:
-        previous = link(previous, kind, body, owner)
-        rows.append(previous)
-    return rows
 
 
 def key_hash(key: bytes | str) -> bytes:
@@ -161,3 +200,16 @@ def encode_plan(plan: Plan, key: bytes) -> bytes:
 def decode_plan(body: bytes) -> Plan:
     """Read what ``encode_plan`` wrote."""
     return Plan.from_json(body[HASH_SIZE:].decode())
+
+
+def encode_analyst(name: str) -> bytes:
+    """Return the body of an analyst's row: the hash of the name, then the name."""
+    return key_hash(name) + name.encode()
+
+
+def decode_analyst(body: bytes) -> str:
+    """Return the name; raises ``ValueError`` when its hash is another's."""
+    name = body[HASH_SIZE:].decode()
+    if key_hash(name) != body[:HASH_SIZE]:
+        raise ValueError("a name with another's hash")
+    return name

@@ -12,7 +12,7 @@ import os
 import threading
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -21,7 +21,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tacit.errors import LedgerError, LedgerUnavailable
-from tacit.ledger import messages
+from tacit.ledger.ledger import NESTED
 from tacit.ledger.store import CommitUnclear
 
 ENGINE_OPTIONS: dict[str, Any] = {
@@ -50,23 +50,29 @@ class Database(ABC):
         """Path or URL for messages, without a password."""
 
     @abstractmethod
-    def begin_read(self, connection: sa.Connection) -> None:
-        """Begin a transaction that sees one state from beginning to end."""
-
-    @abstractmethod
-    def begin_write(self, connection: sa.Connection) -> None:
-        """Begin a transaction that excludes all other writers."""
+    def begin(self, connection: sa.Connection, *, write: bool) -> None:
+        """Begin a transaction that sees one state, or one that excludes all other writers."""
 
     @abstractmethod
     def explain(self, error: SQLAlchemyError) -> LedgerError:
         """Return a driver's error as one of ours."""
 
-    @abstractmethod
-    def refuse_foreign(self, connection: sa.Connection) -> None:
+    def refuse_foreign(self, connection: sa.Connection) -> None:  # noqa: B027 - optional
         """Refuse a database without a ledger that is used for something else."""
 
     def check_integrity(self, connection: sa.Connection) -> None:  # noqa: B027 - optional
         """Raise ``LedgerCorrupt`` when the database itself reports damage."""
+
+    def commit(self, connection: sa.Connection) -> None:
+        """Commit a transaction that writes; raise ``CommitUnclear`` when that reports an error."""
+        try:
+            connection.exec_driver_sql("COMMIT")
+        except SQLAlchemyError as error:
+            raise CommitUnclear from error
+
+    def roll_back(self, connection: sa.Connection) -> None:
+        """End a transaction without writing anything."""
+        connection.exec_driver_sql("ROLLBACK")
 
     def _connect(self) -> sa.Connection:
         return self._engine.connect()
@@ -76,68 +82,65 @@ class Database(ABC):
         return True
 
     @contextmanager
-    def transaction(
-        self, begin: Callable[[sa.Connection], None], commit: Callable[[sa.Connection], None]
-    ) -> Iterator[sa.Connection]:
-        """Run the block in a transaction; roll back when it raises."""
-        with self.errors(), self.exclusive():
-            connection = self._begin(begin)
-            pid = os.getpid()
-            try:
-                yield connection
-                if os.getpid() != pid:
-                    raise LedgerUnavailable(_FORKED)
-                commit(connection)
-            except BaseException as error:
-                if os.getpid() == pid:  # in a forked child the transaction is the parent's
-                    self._roll_back(connection, unclear=isinstance(error, CommitUnclear))
-                raise
+    def transaction(self, *, write: bool) -> Iterator[sa.Connection]:
+        """Run the block in a transaction; roll back when it raises.
 
-    @contextmanager
-    def exclusive(self) -> Iterator[None]:
-        """Wait for other threads; refuse a second use by the same thread."""
+        Waits for other threads; a second use by the same thread is refused.
+        """
         with self._lock:
             if self._forked_in_use:
                 raise LedgerUnavailable(_FORKED)
             if self._in_use:
-                raise LedgerError(messages.NESTED)
-            self._in_use = True
+                raise LedgerError(NESTED)
+            self._in_use, pid = True, os.getpid()
             try:
-                yield
+                connection = self._begun(write)
+                try:
+                    yield connection
+                    if os.getpid() != pid:
+                        raise LedgerUnavailable(_FORKED)
+                    if write:
+                        self.commit(connection)
+                    else:
+                        self.roll_back(connection)
+                except BaseException as error:
+                    if os.getpid() == pid:  # in a forked child the transaction is the parent's
+                        self._give_up(connection, error)
+                    raise
+            except SQLAlchemyError as error:
+                raise self.explain(error) from error
             finally:
                 self._in_use = False
 
     def connection(self) -> sa.Connection:
         """Return the connection of this process; open one if necessary."""
         connection = self._connection
-        if connection is not None and not (connection.closed or connection.invalidated):
-            if self._is_current():
-                return connection
-        self.close()
-        self._connection = self._connect()
-        return self._connection
+        if connection is None or connection.invalidated or not self._is_current():
+            self.close()
+            self._connection = connection = self._connect()
+        return connection
 
-    def _begin(self, begin: Callable[[sa.Connection], None]) -> sa.Connection:
+    def _begun(self, write: bool) -> sa.Connection:
         connection = self.connection()
         try:
-            begin(connection)
+            self.begin(connection, write=write)
         except DBAPIError as error:
             self.close()
             if not error.connection_invalidated:
                 raise
             connection = self.connection()  # the connection was lost while idle
-            begin(connection)
+            self.begin(connection, write=write)
         except BaseException:
             self.close()
             raise
         return connection
 
-    def _roll_back(self, connection: sa.Connection, *, unclear: bool) -> None:
+    def _give_up(self, connection: sa.Connection, error: BaseException) -> None:
         rolled_back = False
         try:
-            if not unclear:
+            if not isinstance(error, CommitUnclear):
                 with suppress(SQLAlchemyError):
-                    roll_back(connection)
+                    self.roll_back(connection)
                     rolled_back = True
         finally:
             if not rolled_back:
@@ -152,14 +155,6 @@ class Database(ABC):
                     connection.invalidate()
                 with suppress(SQLAlchemyError):
                     connection.close()
-
-    @contextmanager
-    def errors(self) -> Iterator[None]:
-        """Translate errors of the database."""
-        try:
-            yield
-        except SQLAlchemyError as error:
-            raise self.explain(error) from error
 
     def __del__(self) -> None:
         if getattr(self, "_connection", None) is not None:
@@ -184,30 +179,6 @@ class Database(ABC):
         if self._connection is not None:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._connection))
             self._connection = None
-
-
-def commit(connection: sa.Connection) -> None:
-    """Commit a transaction that writes.
-
-    Raises
-    ------
-    CommitUnclear
-        When the database reports an error.
-    """
-    try:
-        connection.exec_driver_sql("COMMIT")
-    except SQLAlchemyError as error:
-        raise CommitUnclear from error
-
-
-def roll_back(connection: sa.Connection) -> None:
-    """Discard a transaction."""
-    connection.exec_driver_sql("ROLLBACK")
-
-
-def end_read(connection: sa.Connection) -> None:
-    """End a transaction that only reads."""
-    connection.exec_driver_sql("COMMIT")
 
 
 _DATABASES: weakref.WeakSet[Database] = weakref.WeakSet()

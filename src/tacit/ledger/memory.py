@@ -10,10 +10,9 @@ from typing import NoReturn
 
 from tacit.accounting.budget import Budget
 from tacit.errors import LedgerError
-from tacit.ledger import messages
-from tacit.ledger.base import BaseLedger
-from tacit.ledger.chain import Kind, Row
+from tacit.ledger.chain import Address, Kind, Row
 from tacit.ledger.composition import Composition
+from tacit.ledger.ledger import NESTED, Ledger
 from tacit.ledger.store import Store
 
 _NOT_SHARED = (
@@ -22,7 +21,7 @@ _NOT_SHARED = (
 )
 
 
-class MemoryLedger(BaseLedger):
+class MemoryLedger(Ledger):
     """A ledger that lasts as long as the process. Safe to share between threads.
 
     It fulfils the contract of ``Ledger`` except durability: the record, and with it the budget of
@@ -71,7 +70,7 @@ class MemoryLedger(BaseLedger):
         self._refuse_other_process()
         with self._lock:
             if self._in_transaction:
-                raise LedgerError(messages.NESTED)
+                raise LedgerError(NESTED)
             self._in_transaction, length = True, len(self._rows)
             try:
                 yield self._rows
@@ -96,19 +95,18 @@ class MemoryLedger(BaseLedger):
 
 
 class _MemoryStore:
-    """A list of rows with an index by key and one by owner."""
+    """A list of rows with an index by address and one by owner."""
 
     def __init__(self) -> None:
         self._rows: list[Row] = []
-        self._by_key: dict[tuple[int, int, bytes], Row] = {}
+        self._by_address: dict[Address, Row] = {}
         self._by_owner: dict[tuple[int, int], list[Row]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
 
     def newest(self, also: Collection[int] = ()) -> dict[int, Row]:
-        last = len(self._rows) - 1
-        return self.at([last, last - 1, *sorted(also, reverse=True)])
+        return self.at([len(self._rows) - 1, *sorted(also, reverse=True)])
 
     def at(self, seqs: Collection[int]) -> dict[int, Row]:
         return {seq: self._rows[seq] for seq in seqs if 0 <= seq < len(self._rows)}
@@ -119,9 +117,8 @@ class _MemoryStore:
     def owned(self, kind: Kind, owner: int) -> list[Row]:
         return list(self._by_owner.get((kind, owner), ()))
 
-    def keyed(self, kind: Kind, owner: int, keys: Collection[bytes]) -> dict[bytes, Row]:
-        rows = {key: self._by_key.get((kind, owner, key)) for key in keys}
-        return {key: row for key, row in rows.items() if row is not None}
+    def keyed(self, addresses: Collection[Address]) -> dict[Address, Row]:
+        return {at: self._by_address[at] for at in addresses if at in self._by_address}
 
     def last(self, kind: Kind, owner: int) -> Row | None:
         rows = self._by_owner.get((kind, owner))
@@ -130,12 +127,12 @@ class _MemoryStore:
     def append(self, rows: Sequence[Row]) -> None:
         for row in rows:
             self._rows.append(row)
-            self._by_key[row.kind, row.owner, row.key] = row
+            self._by_address[row.address] = row
             self._by_owner.setdefault((row.kind, row.owner), []).append(row)
 
     def truncate(self, length: int) -> None:
         """Remove every row from ``length`` on."""
         while len(self._rows) > length:
             row = self._rows.pop()
-            self._by_key.pop((row.kind, row.owner, row.key), None)
+            del self._by_address[row.address]
             self._by_owner[row.kind, row.owner].pop()

@@ -9,10 +9,9 @@ from urllib.parse import unquote, urlsplit
 from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerUnavailable
-from tacit.ledger.base import check_fixed
 from tacit.ledger.composition import Composition
+from tacit.ledger.ledger import Ledger, check_fixed
 from tacit.ledger.memory import MemoryLedger
-from tacit.ledger.protocol import Ledger
 
 
 def open_ledger(

@@ -105,7 +105,7 @@ class PostgresLedger(SqlLedger):
         """Where the ledger is; a password is not shown."""
         return self._database.location
 
-    def _address(self) -> str:
+    def _pickled_location(self) -> str:
         if self._url.password is not None:
             raise LedgerError(
                 "A ledger whose URL holds a password cannot be pickled: the password would be in "
@@ -169,24 +169,20 @@ class PostgresDatabase(Database):
         connection.execute(_SETTINGS, settings)
         return int(schema)
 
-    def begin_read(self, connection: sa.Connection) -> None:
-        """Begin a transaction with one snapshot."""
-        connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-
-    def begin_write(self, connection: sa.Connection) -> None:
-        """Begin a transaction with the advisory lock of the ledger.
+    def begin(self, connection: sa.Connection, *, write: bool) -> None:
+        """Begin a transaction: with the advisory lock of the ledger, or with one snapshot.
 
         Under "read committed" every statement sees what was committed when it starts: those after
         the lock was taken see all that its last holder wrote.
         """
+        if not write:
+            connection.exec_driver_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return
         connection.exec_driver_sql(
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; "
             f"SELECT pg_advisory_xact_lock({self._lock_key:d})",
             execution_options={"no_parameters": True},  # two statements in one message
         )
-
-    def refuse_foreign(self, connection: sa.Connection) -> None:
-        """Accept any schema: the table has a name of its own."""
 
     def explain(self, error: SQLAlchemyError) -> LedgerError:
         """Return an error by its SQLSTATE; without one there is no connection."""

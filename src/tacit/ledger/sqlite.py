@@ -18,11 +18,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
-from tacit.ledger import messages
 from tacit.ledger.chain import Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import ENGINE_OPTIONS, Database
-from tacit.ledger.sql import SqlLedger, explained, write_rows
+from tacit.ledger.sql import SqlLedger, explained, no_ledger, write_rows
 
 _WRITING = ("another process is writing to it", "Try again, or raise `timeout`.")
 _PERMISSIONS = ("the file or its folder cannot be written", "Check the permissions.")
@@ -80,7 +79,7 @@ class SqliteLedger(SqlLedger):
         if budget is not None:
             _create_private(self.path)
         elif not self.path.is_file():
-            raise InvalidArgument(messages.no_ledger(str(self.path)))
+            raise InvalidArgument(no_ledger(str(self.path)))
         super().__init__(
             SqliteDatabase(self.path, timeout=timeout),
             budget=budget,
@@ -105,13 +104,9 @@ class SqliteDatabase(Database):
         """The absolute path."""
         return str(self._path)
 
-    def begin_read(self, connection: sa.Connection) -> None:
-        """Begin a transaction; its first query fixes the state that it sees."""
-        connection.exec_driver_sql("BEGIN DEFERRED")
-
-    def begin_write(self, connection: sa.Connection) -> None:
-        """Begin a transaction with the write lock."""
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
+    def begin(self, connection: sa.Connection, *, write: bool) -> None:
+        """Begin a transaction: with the write lock, or with the state that its first query sees."""
+        connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN DEFERRED")
 
     def refuse_foreign(self, connection: sa.Connection) -> None:
         """Refuse a file that has tables."""

@@ -9,12 +9,18 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
 from tacit.errors import LedgerCorrupt, TacitError
-from tacit.ledger.analysts import Account, ShownCodec, decode_analyst
-from tacit.ledger.answers import AnswerCodec, Usage
-from tacit.ledger.chain import NO_HASH, Creation, Kind, Restoration, Row, decode_plan
+from tacit.ledger.chain import (
+    Creation,
+    Head,
+    Kind,
+    Restoration,
+    Row,
+    decode_analyst,
+    decode_plan,
+)
+from tacit.ledger.codec import PlanCodec
 from tacit.ledger.composition import Totals, fits
-from tacit.ledger.protocol import Head
-from tacit.ledger.store import check_format
+from tacit.ledger.tallies import Account, Tally
 
 
 def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> Row:
@@ -22,36 +28,26 @@ def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> 
     verifier = _Verifier(creation)
     last: Row | None = None
     for number, row in enumerate(rows):
-        _check_place(row, number, last)
-        verifier.check(row)
+        if row.seq != number:
+            raise LedgerCorrupt(f"Row {number} is missing.", row=number)
+        row.check(None if last is None else last.hash)
+        verifier.check(row, last)
         if known is not None and row.seq == known.seq and row.hash.hex() != known.hash:
-            raise LedgerCorrupt(_OTHER.format(known.seq), row=known.seq)
+            raise LedgerCorrupt(
+                f"Row {row.seq} is another one than in the head it is compared with: the ledger "
+                "was replaced, or put back to an earlier state and used again.",
+                row=row.seq,
+            )
         last = row
     if last is None:
         raise LedgerCorrupt("Row 0 is missing: the ledger has no beginning.", row=0)
     if known is not None and known.seq > last.seq:
-        raise LedgerCorrupt(_CUT.format(last.seq, known.seq), row=last.seq + 1)
-    return last
-
-
-_OTHER = (
-    "Row {} is another one than in the head it is compared with: the ledger was replaced, or put "
-    "back to an earlier state and used again."
-)
-_CUT = (
-    "The ledger ends with row {}, but the head it is compared with is row {}: its end was cut off, "
-    "or it was put back to an earlier state."
-)
-
-
-def _check_place(row: Row, number: int, before: Row | None) -> None:
-    if row.seq != number:
-        raise LedgerCorrupt(f"Row {number} is missing.", row=number)
-    check_format(row)
-    if not row.follows(NO_HASH if before is None else before.hash):
         raise LedgerCorrupt(
-            f"Row {number} was changed, inserted or moved, or one before it.", row=number
+            f"The ledger ends with row {last.seq}, but the head it is compared with is row "
+            f"{known.seq}: its end was cut off, or it was put back to an earlier state.",
+            row=last.seq + 1,
         )
+    return last
 
 
 @dataclass(slots=True)
@@ -59,8 +55,8 @@ class _PlanState:
     """State of one plan after the rows so far."""
 
     plan: Plan
-    codec: AnswerCodec
-    usage: Usage
+    codec: PlanCodec
+    tally: Tally
     answers: dict[bytes, Answer] = field(default_factory=dict)
     analysts: set[str] = field(default_factory=set)
 
@@ -70,7 +66,6 @@ class _AnalystState:
     """State of one analyst under one plan after the rows so far."""
 
     plan: _PlanState
-    codec: ShownCodec
     account: Account
     keys: set[bytes] = field(default_factory=set)
 
@@ -80,46 +75,46 @@ class _Verifier:
 
     def __init__(self, creation: Creation) -> None:
         self._creation = creation
-        self._before = NO_HASH
         self._totals = Totals()
-        self._names: set[bytes] = set()
+        self._plan_keys: set[bytes] = set()
         self._plans: dict[int, _PlanState] = {}
         self._analysts: dict[int, _AnalystState] = {}
-        self._examples: dict[tuple[bool, tuple[Event, ...]], Answer] = {}
+        self._examples: dict[tuple[bool, bool, tuple[Event, ...]], Answer] = {}
 
-    def check(self, row: Row) -> None:
+    def check(self, row: Row, before: Row | None) -> None:
+        """Raise ``LedgerCorrupt`` if the row does not follow from those before it."""
         try:
-            problem = self._problem(row)
+            problem = self._problem(row, before)
         except (ValueError, KeyError, TypeError, TacitError):
             problem = "cannot be read"
         if problem:
             raise LedgerCorrupt(f"Row {row.seq} {problem}.", row=row.seq)
-        self._before = row.hash
 
-    def _problem(self, row: Row) -> str | None:
-        if (row.kind == Kind.CREATED) != (row.seq == 0):
+    def _problem(self, row: Row, before: Row | None) -> str | None:
+        if (row.kind == Kind.CREATED) != (before is None):
             return "is not where the beginning of a ledger must be"
+        if before is None:
+            same = Creation.decode(row.body) == self._creation
+            return None if same else "promises something else than when the ledger was opened"
+        if row.kind == Kind.RESTORED:
+            Restoration.decode(row.body)
+            same = row.key == before.hash and row.owner == 0
+            return None if same else "restores another ledger than the rows before it"
         check = {
-            Kind.CREATED: self._created,
             Kind.PLAN: self._plan,
             Kind.ANSWER: self._answer,
             Kind.ANALYST: self._analyst,
             Kind.SHOWN: self._shown,
-            Kind.RESTORED: self._restored,
         }
         return check[Kind(row.kind)](row)
 
-    def _created(self, row: Row) -> str | None:
-        same = Creation.decode(row.body) == self._creation
-        return None if same else "promises something else than when the ledger was opened"
-
     def _plan(self, row: Row) -> str | None:
         plan = decode_plan(row.body)
-        if row.key in self._names:
+        if row.key in self._plan_keys:
             return "opens a plan a second time"
-        self._names.add(row.key)
+        self._plan_keys.add(row.key)
         self._totals = self._totals.plus(plan)
-        self._plans[row.seq] = _PlanState(plan, AnswerCodec(plan), Usage.none(plan))
+        self._plans[row.seq] = _PlanState(plan, PlanCodec(plan), Tally.none(plan))
         if row.owner or not fits(self._creation.budget, self._creation.composition, self._totals):
             return "opens a plan that does not fit the budget"
         return None
@@ -128,21 +123,18 @@ class _Verifier:
         state = self._plans.get(row.owner)
         if state is None:
             return "answers under a plan that was not opened before it"
-        entry = state.codec.decode(row.body)
-        if entry.key in state.answers:
+        answer, tally = state.codec.decode_answer(row.body)
+        if row.key in state.answers:
             return "answers a question a second time"
-        state.answers[entry.key] = self._example(entry.answer)
-        state.usage = state.usage.plus(entry.answer)
-        if state.usage != entry.usage:
+        # Accounts depend on these alone: one object stands for all that agree in them.
+        example = (answer.refused, answer.secure, answer.cost)
+        state.answers[row.key] = self._examples.setdefault(example, answer)
+        state.tally = state.tally.plus(answer)
+        if state.tally != tally:
             return "counts something else than the rows before it"
-        most = state.plan.most
-        if any(times > most[event] for event, times in entry.usage.used.items()):
+        if any(tally.events[event] > most for event, most in state.plan.events):
             return "spends more than its plan"
         return None
-
-    def _example(self, answer: Answer) -> Answer:
-        # Accounts depend on cost and refusal alone: one object stands for all that agree in these.
-        return self._examples.setdefault((answer.refused, answer.cost), answer)
 
     def _analyst(self, row: Row) -> str | None:
         plan, name = self._plans.get(row.owner), decode_analyst(row.body)
@@ -151,8 +143,7 @@ class _Verifier:
         if name in plan.analysts:
             return "names an analyst a second time"
         plan.analysts.add(name)
-        account = Account.none(name, plan.plan)
-        self._analysts[row.seq] = _AnalystState(plan, ShownCodec(plan.plan), account)
+        self._analysts[row.seq] = _AnalystState(plan, Account.none(name, plan.plan))
         return None
 
     def _shown(self, row: Row) -> str | None:
@@ -164,12 +155,7 @@ class _Verifier:
         if row.key in state.keys:
             return "shows an answer a second time"
         state.keys.add(row.key)
-        recorded = state.codec.decode(state.account.name, row.body)
+        recorded = state.plan.codec.decode_shown(state.account.name, row.body)
         expected = state.account.at_period(recorded.period).plus(state.plan.answers[row.key])
         state.account = expected
         return None if recorded == expected else "counts something else than the rows before it"
-
-    def _restored(self, row: Row) -> str | None:
-        Restoration.decode(row.body)
-        same = row.key == self._before and row.owner == 0
-        return None if same else "restores another ledger than the rows before it"

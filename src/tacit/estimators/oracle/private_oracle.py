@@ -43,7 +43,6 @@ from tacit.estimators.rules import refuse_silent
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
-from tacit.ledger.messages import INSECURE_REFUSED
 from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.registry import make_mechanism
@@ -206,8 +205,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         test = None if part is None else mean_error(part, n_teachers)
         ledger = self._ledger(budget)
         key, estimate = self._key(noise), None
-        if not noise.secure and not ledger.allow_insecure:
-            raise LedgerError(INSECURE_REFUSED)
+        ledger.check_noise(noise)
         if ledger.find_plan(key) is None:
             _check_affordable(ledger, budget, vote.plan(answers.delta, n_teachers=n_teachers), test)
         teachers, rates = self._train(inputs, n_teachers, tested=test is not None)

@@ -1,34 +1,14 @@
-"""Statements and error messages of a ledger; they contain public numbers only."""
+"""The state of an account in words; public numbers only."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
-from tacit.ledger.answers import Tally
 from tacit.ledger.chain import lifetime_amount
 from tacit.ledger.composition import Amount, Composition
-
-INSECURE_REFUSED = (
-    "This ledger does not record answers drawn from test noise, so nothing was released. Use "
-    "SecureNoise; or, in a test, open the ledger with allow_insecure=True."
-)
-
-REPLACED = (
-    "The ledger was replaced, or put back to an earlier state, while it was in use. Nothing was "
-    "released. Find out what happened, then open it again."
-)
-
-NO_BEGINNING = "Row 0 is missing: the ledger has no beginning."
-
-NESTED = "A release must not use the ledger that records it."
-
-UNCLEAR = (
-    "It is not clear whether the answers were recorded; none was released. Ask again: what was "
-    "recorded is given as it was, free, and nothing is charged twice."
-)
+from tacit.ledger.tallies import Tally
 
 _RULES = {
     Composition.BASIC: "the epsilons and the deltas of its plans add up",
@@ -36,7 +16,7 @@ _RULES = {
 }
 
 
-def statement(
+def text(
     *,
     budget: Budget,
     composition: Composition,
@@ -79,45 +59,6 @@ def plan_refused(plan: Plan, budget: Budget, composition: Composition, left: Amo
         f"The plan of {plan.mechanism} asks for {requested}, but {_left(left)} is left of the "
         f"lifetime budget {_amount(budget)}. Nothing was changed. Plan fewer answers or more "
         "noise, or stop here: a ledger's budget cannot be raised."
-    )
-
-
-def answers_refused(questions: int, most: Mapping[Event, int], room: Mapping[Event, int]) -> str:
-    """Return why questions cannot be answered under a plan."""
-    short = "; ".join(
-        f"{times} times {event.kind} where {room.get(event, 0)} are left"
-        for event, times in most.items()
-        if times > room.get(event, 0)
-    )
-    return (
-        f"{_plural(questions, 'new question')} may cost {short}. Nothing was drawn. Ask fewer, or "
-        "open a further plan if the budget allows one; questions answered before are still free."
-    )
-
-
-def allowance_exceeded(name: str) -> str:
-    """Return why an analyst cannot be shown these answers now."""
-    return (
-        f"The answers may cost more than {name!r} may still be shown in this period. Nothing was "
-        "drawn or shown. Ask fewer, or wait for the next period."
-    )
-
-
-def no_ledger(location: str) -> str:
-    """Return how to create a ledger that does not exist."""
-    return (
-        f"There is no ledger at {location!r}. Create it once, with the lifetime budget of the data "
-        f"set: tacit.open_ledger({location!r}, budget=Budget(...))."
-    )
-
-
-def other_format(version: int, supported: int) -> str:
-    """Return why a ledger of another format is left alone."""
-    step = "a newer one" if version > supported else "an older one"
-    return (
-        f"The ledger is written in format {version}; this version of tacit reads format "
-        f"{supported}. "
-        f"Nothing was changed. Use the version of tacit that wrote it, or {step}."
     )
 
 
