@@ -24,8 +24,7 @@ from tacit.cli.main import cli
 from tacit.data import PointReader
 from tacit.data.tables import Reading, read_pool
 from tacit.labeling import question_keys
-from tacit.ledger import open_ledger
-from tacit.ledger import PlanId
+from tacit.ledger import PlanId, open_ledger
 from tacit.persistence import load_student
 from tacit.project import RunFolder
 

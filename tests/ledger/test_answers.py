@@ -12,7 +12,7 @@ from tacit.accounting.answer import Answer, Output
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import SparseInstance
 from tacit.accounting.plan import Plan
-from tacit.ledger import Account, Tally
+from tacit.ledger import AnalystAccount, Tally
 from tacit.ledger.codec import PlanCodec
 
 OTHER = SparseInstance(20.0, 1e-8)
@@ -51,7 +51,7 @@ def test_an_answer_is_read_back_with_the_tally_after_it(given: list[Answer]) -> 
 def test_an_account_is_read_back_after_every_answer(
     first: list[Answer], then: list[Answer], period: int
 ) -> None:
-    codec, account = PlanCodec(PLAN), Account.none("alice", PLAN)
+    codec, account = PlanCodec(PLAN), AnalystAccount.none("alice", PLAN)
     for answer in first:
         account = account.plus(answer)
     account = account.at_period(period)

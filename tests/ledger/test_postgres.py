@@ -24,9 +24,9 @@ from tacit.errors import (
     LedgerUnavailable,
 )
 from tacit.ledger import Analyst, PostgresLedger, open_ledger
-from tacit.ledger.chain import Kind, link
-from tacit.ledger.sql import SqlStore
+from tacit.ledger.chain import RowKind, link
 from tacit.ledger.plans import PlanRecord
+from tacit.ledger.sql import SqlStore
 
 pytestmark = [
     pytest.mark.needs("postgres"),
@@ -201,9 +201,9 @@ def test_a_request_reads_a_few_rows_however_many_there_are(
         store = SqlStore(connection)
         calls = {
             "newest": lambda: store.newest([0, 1]),
-            "last": lambda: store.last(Kind.SHOWN, 3),
-            "keyed": lambda: store.keyed([(Kind.ANSWER, plan, b"%032d" % n) for n in range(20)]),
-            "owned": lambda: store.owned(Kind.PLAN, 0),
+            "last": lambda: store.last(RowKind.SHOWN, 3),
+            "keyed": lambda: store.keyed([(RowKind.ANSWER, plan, b"%032d" % n) for n in range(20)]),
+            "owned": lambda: store.owned(RowKind.PLAN, 0),
             "at": lambda: store.at([5]),
         }
         for name, call in calls.items():
@@ -282,7 +282,7 @@ def test_a_writer_that_ignores_the_lock_cannot_make_another_overspend(postgres_u
                 answer = CountingRelease(first=7)._one()
                 tally = record.tally(store).plus(answer)
                 body = record.codec.encode_answer(b"k" * 32, answer, tally)
-                store.append([link(head, Kind.ANSWER, body, plan)])
+                store.append([link(head, RowKind.ANSWER, body, plan)])
             return super().draw(new, room)
 
     release = Overtaken()

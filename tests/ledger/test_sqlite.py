@@ -30,7 +30,7 @@ from tacit.errors import (
     LedgerUnavailable,
 )
 from tacit.ledger import Analyst, PlanId, SqliteLedger
-from tacit.ledger.chain import Kind, Row, key_hash, link
+from tacit.ledger.chain import Row, RowKind, key_hash, link
 from tacit.ledger.sql import SqlStore
 from tacit.ledger.store import CommitUnclear
 
@@ -172,7 +172,7 @@ def test_the_database_itself_admits_one_answer_per_question(path: Path) -> None:
     ledger = filled(path)
     with ledger._reading() as store:
         rows = list(store.rows())
-    again = link(rows[-1], Kind.ANSWER, rows[-1].body, rows[-1].owner)
+    again = link(rows[-1], RowKind.ANSWER, rows[-1].body, rows[-1].owner)
     with pytest.raises(LedgerUnavailable), ledger._writing() as store:
         store.append([again])
     assert ledger.head().seq == rows[-1].seq
@@ -289,12 +289,12 @@ def test_the_last_row_of_an_owner_is_read_among_others(path: Path) -> None:
     ledger.answer(quiet, [b"one"], CountingRelease())
     ledger.answer(busy, [b"%d" % k for k in range(1500)], CountingRelease())
     with ledger._reading() as store:
-        last = store.last(Kind.ANSWER, quiet)
+        last = store.last(RowKind.ANSWER, quiet)
         assert last is not None and last.key == key_hash(b"one")
-        assert len(store.owned(Kind.ANSWER, busy)) == 1500
-        newest = store.last(Kind.ANSWER, busy)
+        assert len(store.owned(RowKind.ANSWER, busy)) == 1500
+        newest = store.last(RowKind.ANSWER, busy)
         assert newest is not None and newest.seq == 4 + 1500
-        assert store.last(Kind.ANSWER, empty) is None
+        assert store.last(RowKind.ANSWER, empty) is None
     assert ledger.usage(quiet) == {EVENT: 1}
 
 
@@ -313,11 +313,11 @@ def test_a_look_up_takes_the_same_work_however_many_rows_there_are(path: Path) -
         calls = {
             "newest": lambda: store.newest([0, plan]),
             "at": lambda: store.at([5]),
-            "owned": lambda: store.owned(Kind.PLAN, 0),
+            "owned": lambda: store.owned(RowKind.PLAN, 0),
             "keyed": lambda: store.keyed(
-                [(Kind.ANSWER, plan, b"x" * 32), (Kind.ANSWER, plan, key_hash(b"7"))]
+                [(RowKind.ANSWER, plan, b"x" * 32), (RowKind.ANSWER, plan, key_hash(b"7"))]
             ),
-            "last": lambda: store.last(Kind.SHOWN, 3),
+            "last": lambda: store.last(RowKind.SHOWN, 3),
         }
         for name, call in calls.items():
             hundreds.clear()
@@ -385,7 +385,7 @@ def test_a_chain_recomputed_after_an_edit_is_still_inconsistent(path: Path) -> N
     forged: list[Row] = []
     for row in rows:
         before = forged[-1] if forged else None
-        forged.append(link(before, Kind(row.kind), row.body, row.owner))
+        forged.append(link(before, RowKind(row.kind), row.body, row.owner))
     ledger.close()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("DELETE FROM tacit_ledger_row")
@@ -452,7 +452,7 @@ def test_answers_have_one_size_whatever_they_say(path: Path) -> None:
     ledger.answer(plan, [b"2"], CountingRelease(refuse=True))
     ledger.answer(plan, [b"3"], CountingRelease(cost=()))
     with ledger._reading() as store:
-        rows = store.owned(Kind.ANSWER, plan)
+        rows = store.owned(RowKind.ANSWER, plan)
     assert {(len(row.body), len(row.hash)) for row in rows} == {(78, 32)}
 
 

@@ -9,7 +9,7 @@ from tests.support.ledger_contract import BUDGET, CountingRelease, plan_of
 
 from tacit.errors import LedgerCorrupt
 from tacit.ledger import Analyst, MemoryLedger
-from tacit.ledger.chain import Creation, Kind, Row, encode_analyst, link
+from tacit.ledger.chain import Creation, Row, RowKind, encode_analyst, link
 from tacit.ledger.verify import verify_rows
 
 # Rows: 0 creation, 1 plan, 2 answer x, 3 alice, 4 x shown, 5 answer y, 6 y shown, 7 bob, 8 x shown.
@@ -29,7 +29,7 @@ def forged(rows: list[Row]) -> list[Row]:
     """Compute every number and hash anew, as whoever can write the ledger could."""
     chain: list[Row] = []
     for row in rows:
-        chain.append(link(chain[-1] if chain else None, Kind(row.kind), row.body, row.owner))
+        chain.append(link(chain[-1] if chain else None, RowKind(row.kind), row.body, row.owner))
     return chain
 
 

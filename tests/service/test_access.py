@@ -118,10 +118,10 @@ def test_what_could_not_be_written_down_is_written_down_later(
     activity.add("ann", [Answer(Output.LABEL, label, 1.0, 0.0, (), True) for label in ((1,), None)])
     rename("tacit_activity", "away")
     with pytest.raises(LedgerUnavailable):
-        activity.write_down()
+        activity.flush()
     rename("away", "tacit_activity")
-    activity.write_down()
-    activity.write_down()
+    activity.flush()
+    activity.flush()
     assert activity.last_hours(1) == [(0, 1, 1)]
 
 

@@ -16,7 +16,7 @@ from tacit.service.logs import JsonLines
 CLEAR, OTHER, TIE = [3.0, 2.0], [-2.0, -3.0], [0.4, -0.4]
 
 
-def is_problem(response: Any, kind: problems.Kind) -> bool:
+def is_problem(response: Any, kind: problems.ProblemType) -> bool:
     """Return whether a response is this problem, in the one shape."""
     body = response.json()
     assert response.headers["content-type"] == problems.MEDIA_TYPE
@@ -115,7 +115,7 @@ def test_the_budget_and_the_statement_say_what_is_reserved(run: Any) -> None:
 
 # ---- what goes wrong ----------------------------------------------------------------------------
 
-BODIES: list[tuple[bytes, problems.Kind]] = [
+BODIES: list[tuple[bytes, problems.ProblemType]] = [
     (b"", problems.MALFORMED),
     (b"{", problems.MALFORMED),
     (b"[1]", problems.MALFORMED),

@@ -26,8 +26,8 @@ def test_every_problem_is_described(run: Any) -> None:
     }  # fmt: skip
     text = str(made)
     routed = {problems.NOT_FOUND, problems.WRONG_METHOD}  # these belong to no route
-    assert [kind.name for kind in problems.KINDS if kind.uri not in text] == [
-        kind.name for kind in problems.KINDS if kind in routed
+    assert [kind.name for kind in problems.PROBLEM_TYPES if kind.uri not in text] == [
+        kind.name for kind in problems.PROBLEM_TYPES if kind in routed
     ]
 
 

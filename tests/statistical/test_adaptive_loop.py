@@ -15,7 +15,7 @@ from tests.support.adaptive_loop import N_TEACHERS, Loop, PricedOnce, audit_loop
 
 from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
-from tacit.labeling import Labeler, PlannedService
+from tacit.labeling import Labeler, PlannedPoolLabeler
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
 
@@ -44,14 +44,14 @@ def _single(output: Output) -> GaussianVote:
     return PricedOnce.for_budget(BUDGET, answers=1, output=output)
 
 
-def too_little_noise(loop: Loop, votes: Any, noise: Any) -> PlannedService:
+def too_little_noise(loop: Loop, votes: Any, noise: Any) -> PlannedPoolLabeler:
     """Noise fixed for one answer, and more are given: the fault a per-round price would have."""
     vote = replace(_single(loop.output), answers=loop.questions)
     ledger = MemoryLedger(Budget(100.0, 0.12), allow_insecure=True)
     labeler = Labeler(
         vote, ledger, delta=BUDGET.delta, noise=noise, n_teachers=N_TEACHERS, key="planted fault"
     )
-    return PlannedService(votes, [b"%d" % row for row in range(len(votes))], labeler)
+    return PlannedPoolLabeler(votes, [b"%d" % row for row in range(len(votes))], labeler)
 
 
 def test_noise_for_one_answer_given_to_sixteen_is_caught():

@@ -24,7 +24,7 @@ from tacit.accounting.plan import Plan
 from tacit.audit.estimates import AuditResult
 from tacit.estimators.releases import Released
 from tacit.estimators.voting import OpenPool, release_in_batches
-from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
+from tacit.labeling import FilteredPoolLabeler, Labeler, PlannedPoolLabeler, PoolLabeler
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
 from tacit.mechanisms.counts import VoteCounts
@@ -119,7 +119,7 @@ class Loop:
     stop_at: float = math.inf
     output: Output = Output.LABEL
     adaptive: bool = False
-    service: Callable[[Loop, VoteCounts, NoiseSource], LabellingService] | None = None
+    service: Callable[[Loop, VoteCounts, NoiseSource], PoolLabeler] | None = None
 
     def sigma(self) -> float:
         """Return the noise of the planned run."""
@@ -128,7 +128,7 @@ class Loop:
     def _vote(self) -> GaussianVote:
         return _planned_vote(self.budget, self.questions, self.output)
 
-    def open(self, votes: VoteCounts, noise: NoiseSource) -> LabellingService:
+    def open(self, votes: VoteCounts, noise: NoiseSource) -> PoolLabeler:
         """Return the service on a fresh ledger."""
         if self.service is not None:
             return self.service(self, votes, noise)
@@ -139,7 +139,7 @@ class Loop:
             allow_insecure=not noise.secure,
         )
         if self.adaptive:
-            return FilteredService(
+            return FilteredPoolLabeler(
                 votes,
                 names,
                 sharper,
@@ -158,7 +158,7 @@ class Loop:
             n_teachers=N_TEACHERS,
             key="audit",
         )
-        return PlannedService(votes, names, labeler)
+        return PlannedPoolLabeler(votes, names, labeler)
 
     def evidence(self, seen: Released, ones: NDArray[np.int64]) -> float:
         """Return the log-likelihood ratio of all that was released."""

@@ -16,7 +16,7 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.events import Event, GaussianCounts
 from tacit.accounting.plan import Plan
 from tacit.errors import AllowanceExceeded, BudgetExceeded, InvalidArgument, LedgerError
-from tacit.ledger import Account, Amount, Analyst, Composition, Ledger, Tally
+from tacit.ledger import Amount, Analyst, AnalystAccount, Composition, Ledger, Tally
 
 MakeLedger = Callable[[Budget, Composition], Ledger]
 
@@ -370,7 +370,7 @@ def what_an_analyst_was_shown_is_recorded(make: MakeLedger) -> None:
     ledger.answer(plan, [b"x"], CountingRelease(), on_behalf=alice)
     _ensure(ledger.head() == head, "shown before: nothing to record")
     shown = Tally(answered=2, refused=1, insecure=3, events={EVENT: 3})
-    account = Account("alice", total=shown, period=0, in_period=shown)
+    account = AnalystAccount("alice", total=shown, period=0, in_period=shown)
     _ensure(ledger.recorded_for(plan, "alice") == account, "all that she was shown, once")
     _ensure(ledger.recorded_for(plan, "bob").total.events == {EVENT: 0}, "he was shown nothing")
     _ensure(ledger.accounts(plan) == [account], "and it is listed")

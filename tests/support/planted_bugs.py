@@ -24,7 +24,7 @@ from tacit.audit import noise as test_noise
 from tacit.errors import MechanismStopped
 from tacit.labeling import labeler as labeler_module
 from tacit.labeling import question as question_module
-from tacit.ledger.answers import AnswerCodec, Usage
+from tacit.ledger.codec import PlanCodec
 from tacit.mechanisms import (
     base,
     clipped_mean,
@@ -482,17 +482,13 @@ def ties_look_at_the_votes() -> Patches:
 @bug("gaussian-label", "gaussian-share", "laplace-label", "exponential")
 def usage_not_written() -> Patches:
     """The ledger writes answers without adding up what they cost."""
-    original = AnswerCodec.encode_all
+    original = PlanCodec.encode_answer
 
-    def forgetful(codec: Any, keys: Any, answers: Any, before: Any) -> Any:
-        none = Usage.none(codec.plan)
-        each = [
-            original(codec, [key], [answer], none)
-            for key, answer in zip(keys, answers, strict=True)
-        ]
-        return [body for bodies, _ in each for body in bodies], none
+    def forgetful(codec: Any, key: Any, answer: Any, tally: Any) -> Any:
+        events = {event: answer.cost.count(event) for event in tally.events}
+        return original(codec, key, answer, replace(tally, events=events))
 
-    yield swap(AnswerCodec, "encode_all", forgetful)
+    yield swap(PlanCodec, "encode_answer", forgetful)
 
 
 @bug("gaussian-label", "sparse", "laplace-label")

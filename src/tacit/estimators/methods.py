@@ -34,7 +34,7 @@ class Votes(BaseEstimator):  # type: ignore[misc]
         Batches of questions after the first, when ``query`` chooses them.
     noise_rule : function of (labels, size, even_sigma), optional
         Chooses the noise of every batch from the labels released so far, within the budget
-        (``tacit.labeling.FilteredService``). Costs about a tenth more noise than a fixed one.
+        (``tacit.labeling.FilteredPoolLabeler``). Costs about a tenth more noise than a fixed one.
     refusals : {"unlabelled", "random"}
         What a refused point becomes: left out (or -1 for a semi-supervised student), or labelled at
         random as in the papers.

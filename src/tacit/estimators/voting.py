@@ -17,8 +17,8 @@ from tacit.data.pool import take
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import VoteSettings
-from tacit.labeling import FilteredService, Labeler, LabellingService, PlannedService
-from tacit.labeling.service import NoiseRule, check_rule, even_plan
+from tacit.labeling import FilteredPoolLabeler, Labeler, PlannedPoolLabeler, PoolLabeler
+from tacit.labeling.pool import NoiseRule, check_rule, even_plan
 from tacit.ledger import Ledger
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -63,7 +63,7 @@ class Terms:
             )
         self.ledger.check_plan(plan)
 
-    def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> LabellingService:
+    def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> PoolLabeler:
         """Return the service that answers from these votes.
 
         Its guarantee is reserved now; with a rule, that of each batch before the batch is drawn.
@@ -77,8 +77,8 @@ class Terms:
                 n_teachers=votes.n_teachers,
                 key=self.key,
             )
-            return PlannedService(votes, names, labeler)
-        return FilteredService(
+            return PlannedPoolLabeler(votes, names, labeler)
+        return FilteredPoolLabeler(
             votes,
             names,
             self.rule,
@@ -99,7 +99,7 @@ class OpenPool:
     """
 
     positions: IndexArray
-    service: LabellingService
+    service: PoolLabeler
 
     def __repr__(self) -> str:
         return f"OpenPool(n_points={len(self.positions)}, votes=<private>)"

@@ -2,14 +2,14 @@
 
 from tacit.labeling.elsewhere import VotesElsewhere, read_counts
 from tacit.labeling.labeler import Labeler
+from tacit.labeling.pool import FilteredPoolLabeler, PlannedPoolLabeler, PoolLabeler
 from tacit.labeling.question import question_key, question_keys
-from tacit.labeling.service import FilteredService, LabellingService, PlannedService
 
 __all__ = [
-    "FilteredService",
+    "FilteredPoolLabeler",
     "Labeler",
-    "LabellingService",
-    "PlannedService",
+    "PlannedPoolLabeler",
+    "PoolLabeler",
     "VotesElsewhere",
     "question_key",
     "question_keys",

@@ -181,9 +181,9 @@ def _of_table(path: Path, reading: Reading) -> Mapping[str, Sequence[Any]]:
 
 def _of_arrays(path: Path) -> Mapping[str, Sequence[Any]]:
     try:
-        with opened(path) as file, np.load(file, allow_pickle=False) as found:
-            votes, classes = found["votes"], found["classes"].tolist()
-            named = {name: found[name].tolist() for name in ("row", "question") if name in found}
+        with opened(path) as file, np.load(file, allow_pickle=False) as arrays:
+            votes, classes = arrays["votes"], arrays["classes"].tolist()
+            named = {name: arrays[name].tolist() for name in ("row", "question") if name in arrays}
             columns = {f"{VOTES}{label}": votes[:, at] for at, label in enumerate(classes)}
     except (ValueError, KeyError, IndexError, TypeError, zipfile.BadZipFile):
         raise InvalidArgument(
@@ -195,9 +195,9 @@ def _of_arrays(path: Path) -> Mapping[str, Sequence[Any]]:
 
 def _counts(columns: Mapping[str, Sequence[Any]], classes: ClassList, path: Path) -> Any:
     wanted = [f"{VOTES}{label}" for label in classes.labels.tolist()]
-    found = [name for name in columns if name.startswith(VOTES)]
-    if sorted(wanted) != sorted(found):
-        odd = sorted(set(wanted) ^ set(found))
+    names = [name for name in columns if name.startswith(VOTES)]
+    if sorted(wanted) != sorted(names):
+        odd = sorted(set(wanted) ^ set(names))
         raise InvalidArgument(
             f"The counts {str(path)!r} must have one column per class, "
             f"{', '.join(wanted[:10])}: {odd[0]!r} is in one list and not in the other."

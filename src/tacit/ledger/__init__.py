@@ -8,14 +8,14 @@ from tacit.ledger.composition import Amount, Composition
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.memory import MemoryLedger
 from tacit.ledger.open import open_ledger
-from tacit.ledger.tallies import Account, Analyst, Tally
+from tacit.ledger.tallies import Analyst, AnalystAccount, Tally
 
 if TYPE_CHECKING:
     from tacit.ledger.postgres import PostgresLedger
     from tacit.ledger.sqlite import SqliteLedger
 
 __all__ = [
-    "Account",
+    "AnalystAccount",
     "Amount",
     "Analyst",
     "Composition",

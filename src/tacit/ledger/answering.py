@@ -12,13 +12,13 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.errors import AllowanceExceeded, BudgetExceeded, LedgerError, LedgerUnavailable
 from tacit.ledger import failpoints as fp
-from tacit.ledger.chain import Kind, PlanId, Row, encode_analyst, link
+from tacit.ledger.chain import PlanId, Row, RowKind, encode_analyst, link
 from tacit.ledger.codec import without_cost
 from tacit.ledger.composition import within
 from tacit.ledger.failpoints import failpoint
 from tacit.ledger.plans import PlanRecord
 from tacit.ledger.store import Store
-from tacit.ledger.tallies import Account, Analyst
+from tacit.ledger.tallies import Analyst, AnalystAccount
 
 INSECURE = (
     "This ledger does not record answers drawn from test noise, so nothing was released. Use "
@@ -93,7 +93,7 @@ class AnswerRequest:
             for key, answer in fresh.items():
                 tally = tally.plus(answer)
                 body = record.codec.encode_answer(key, answer, tally)
-                head = link(head, Kind.ANSWER, body, self._plan_id)
+                head = link(head, RowKind.ANSWER, body, self._plan_id)
                 rows.append(head)
         answers = _in_order(self._keys, stored, fresh)
         if viewer:
@@ -128,12 +128,12 @@ class AnswerRequest:
 
     def _look_up(
         self, store: Store, record: PlanRecord
-    ) -> tuple[dict[bytes, Answer], AnalystAccount | None]:
+    ) -> tuple[dict[bytes, Answer], AnalystRecord | None]:
         """Return the stored answers of the questions, and the account of the analyst."""
-        addresses = [(Kind.ANSWER, self._plan_id, key) for key in dict.fromkeys(self._keys)]
+        addresses = [(RowKind.ANSWER, self._plan_id, key) for key in dict.fromkeys(self._keys)]
         analyst, row = self._analyst, None
         if analyst is not None:
-            addresses.append((Kind.ANALYST, self._plan_id, analyst.key))
+            addresses.append((RowKind.ANALYST, self._plan_id, analyst.key))
         rows = store.keyed(addresses)
         if analyst is not None:
             row = rows.pop(addresses[-1], None)
@@ -141,7 +141,7 @@ class AnswerRequest:
         if analyst is None:
             return stored, None
         account = record.account(store, analyst.name, row).at_period(analyst.period)
-        return stored, AnalystAccount(analyst, record, row, account)
+        return stored, AnalystRecord(analyst, record, row, account)
 
     def _draw(
         self,
@@ -160,8 +160,9 @@ class AnswerRequest:
                 for event, times in most.items()
                 if times > room.get(event, 0)
             )
+            new = "1 new question" if len(positions) == 1 else f"{len(positions)} new questions"
             raise BudgetExceeded(
-                f"{len(positions)} new question(s) may cost {short}. Nothing was drawn. Ask fewer, "
+                f"{new} may cost {short}. Nothing was drawn. Ask fewer, "
                 "or open a further plan if the budget allows one; questions answered before are "
                 "still free."
             )
@@ -184,20 +185,20 @@ class AnswerRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class AnalystAccount:
+class AnalystRecord:
     """The account of one analyst under one plan; ``row`` names the analyst, if one does already."""
 
     analyst: Analyst
     record: PlanRecord
     row: Row | None
-    account: Account
+    account: AnalystAccount
 
     def unseen(self, store: Store, stored: Answers) -> dict[bytes, Answer]:
         """Return the recorded answers that the analyst was not shown yet."""
         if self.row is None or not stored:
             return dict(stored)
         owner = self.row.seq
-        seen = store.keyed([(Kind.SHOWN, owner, key) for key in stored])
+        seen = store.keyed([(RowKind.SHOWN, owner, key) for key in stored])
         shown = {key for _, _, key in seen}
         return {key: answer for key, answer in stored.items() if key not in shown}
 
@@ -225,12 +226,12 @@ class AnalystAccount:
         owner, account = self.row, self.account
         if owner is None:
             body = encode_analyst(self.analyst.name)
-            owner = head = link(head, Kind.ANALYST, body, self.record.plan_id)
+            owner = head = link(head, RowKind.ANALYST, body, self.record.plan_id)
             rows.append(owner)
         for key, answer in shown.items():
             account = account.plus(answer)
             head = link(
-                head, Kind.SHOWN, self.record.codec.encode_shown(key, account), owner.seq
+                head, RowKind.SHOWN, self.record.codec.encode_shown(key, account), owner.seq
             )
             rows.append(head)
         return rows

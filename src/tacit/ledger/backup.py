@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
-from tacit.ledger.chain import Creation, Head, Kind, Restoration, Row, link
+from tacit.ledger.chain import Creation, Head, Restoration, Row, RowKind, link
 from tacit.ledger.ledger import Ledger
 from tacit.ledger.open import open_ledger, postgres, split
 from tacit.ledger.verify import verify_rows
@@ -150,7 +150,7 @@ def restore(
             "its whole budget to the lifetime guarantee once more."
         )
     last = backup.rows[-1]
-    record = link(last, Kind.RESTORED, Restoration(lost).encode(last))
+    record = link(last, RowKind.RESTORED, Restoration(lost).encode(last))
     _write_ledger(where, [*backup.rows, record])
     ledger = open_ledger(where)
     try:

@@ -35,7 +35,7 @@ PlanId = NewType("PlanId", int)
 """Number of the row that opened a plan."""
 
 
-class Kind(IntEnum):
+class RowKind(IntEnum):
     """What a row records; its owner in brackets."""
 
     CREATED = 0  # budget and composition, once [itself]
@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
     @property
     def address(self) -> Address:
-        """Kind, owner and key: no other row has the same."""
+        """RowKind, owner and key: no other row has the same."""
         return self.kind, self.owner, self.key
 
     def check(self, previous_hash: bytes | None) -> None:
@@ -115,7 +115,7 @@ def _row_hash(previous: bytes, version: int, kind: int, seq: int, owner: int, bo
     return hashlib.sha256(header + body).digest()
 
 
-def link(previous: Row | None, kind: Kind, body: bytes, owner: int = 0) -> Row:
+def link(previous: Row | None, kind: RowKind, body: bytes, owner: int = 0) -> Row:
     """Return a new row that comes right after ``previous``."""
     seq, digest = (0, NO_HASH) if previous is None else (previous.seq + 1, previous.hash)
     version, number = FORMAT_VERSION, int(kind)

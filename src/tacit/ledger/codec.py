@@ -14,17 +14,17 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.plan import Plan
 from tacit.errors import LedgerError
 from tacit.ledger.chain import HASH_SIZE
-from tacit.ledger.tallies import Account, Tally
+from tacit.ledger.tallies import AnalystAccount, Tally
 
 
 class PlanCodec:
     """Encodes and decodes the rows of one plan.
 
-    Both layouts are big-endian and start with the key of the question (32 bytes). An answer: answered
-    or refused (1), secure or not (1), how often each event of the plan happened for it (4 each), the
-    tally of the plan after it, values (8 each, signed, zero for a refusal). An answer shown to an
-    analyst: period (8), the analyst's tally in all, that in the period. A tally: answers, refusals,
-    insecure ones, and every event of the plan (8 each).
+    Both layouts are big-endian and start with the key of the question (32 bytes). An answer:
+    answered or refused (1), secure or not (1), how often each event of the plan happened for it
+    (4 each), the tally of the plan after it, values (8 each, signed, zero for a refusal). An answer
+    shown to an analyst: period (8), the analyst's tally in all, that in the period. A tally:
+    answers, refusals, insecure ones, and every event of the plan (8 each).
     """
 
     def __init__(self, plan: Plan) -> None:
@@ -65,24 +65,24 @@ class PlanCodec:
         _, answered, secure, *numbers = _unpack(self._answer, body)
         n, plan = len(self._events), self._plan
         cost = tuple(
-            event
-            for event, times in zip(self._events, numbers, strict=False)
-            for _ in range(times)
+            event for event, times in zip(self._events, numbers, strict=False) for _ in range(times)
         )
         values = tuple(numbers[3 + 2 * n :]) if answered else None
         answer = Answer(plan.output, values, plan.unit, plan.sigma, cost, bool(secure))
         return answer, self._tally(numbers[n : 3 + 2 * n])
 
-    def encode_shown(self, key: bytes, account: Account) -> bytes:
+    def encode_shown(self, key: bytes, account: AnalystAccount) -> bytes:
         """Return the body of an answer shown to an analyst; ``account`` includes it."""
         total, in_period = self._numbers(account.total), self._numbers(account.in_period)
         return self._shown.pack(key, account.period, *total, *in_period)
 
-    def decode_shown(self, name: str, body: bytes) -> Account:
+    def decode_shown(self, name: str, body: bytes) -> AnalystAccount:
         """Return an analyst's account; ``ValueError`` for another body."""
         _, period, *numbers = _unpack(self._shown, body)
         half = len(numbers) // 2
-        return Account(name, self._tally(numbers[:half]), period, self._tally(numbers[half:]))
+        return AnalystAccount(
+            name, self._tally(numbers[:half]), period, self._tally(numbers[half:])
+        )
 
     def _numbers(self, tally: Tally) -> list[int]:
         events = (tally.events[event] for event in self._events)

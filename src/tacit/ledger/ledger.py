@@ -33,10 +33,10 @@ from tacit.ledger.answering import INSECURE, AnswerRequest, Release
 from tacit.ledger.chain import (
     Creation,
     Head,
-    Kind,
     PlanId,
     Restoration,
     Row,
+    RowKind,
     decode_analyst,
     decode_plan,
     encode_plan,
@@ -48,7 +48,7 @@ from tacit.ledger.composition import Amount, Composition, Totals, compose, fits,
 from tacit.ledger.failpoints import failpoint
 from tacit.ledger.plans import PlanRecord
 from tacit.ledger.store import CommitUnclear, Store
-from tacit.ledger.tallies import Account, Analyst, Tally
+from tacit.ledger.tallies import Analyst, AnalystAccount, Tally
 from tacit.noise import NoiseSource
 
 NO_BEGINNING = "Row 0 is missing: the ledger has no beginning."
@@ -126,7 +126,7 @@ class Ledger(ABC):
         """
         with self._reading() as store:
             records = PlanRecord.read_all(store)
-            return self._composed([r for r in records if store.last(Kind.ANSWER, r.plan_id)])
+            return self._composed([r for r in records if store.last(RowKind.ANSWER, r.plan_id)])
 
     def remaining(self) -> Amount:
         """Return what a further plan may cost."""
@@ -176,7 +176,7 @@ class Ledger(ABC):
                     _check_same_plan(decode_plan(row.body), plan)
                 else:
                     self._refuse_unfit(store, plan)
-                    row = link(head, Kind.PLAN, encode_plan(plan, address[-1]))
+                    row = link(head, RowKind.PLAN, encode_plan(plan, address[-1]))
                     store.append([row])
         except CommitUnclear as error:
             raise LedgerUnavailable(
@@ -306,24 +306,24 @@ class Ledger(ABC):
 
     def recorded(self, plan_id: PlanId, questions: Sequence[bytes]) -> dict[bytes, Answer]:
         """Return the stored answers, with what each cost, of those questions that have one."""
-        addresses = {q: (Kind.ANSWER, plan_id, _hashed(q)) for q in questions}
+        addresses = {q: (RowKind.ANSWER, plan_id, _hashed(q)) for q in questions}
         with self._reading() as store:
             record, rows = PlanRecord.read(store, plan_id), store.keyed(set(addresses.values()))
             return {q: record.answer(rows[at]) for q, at in addresses.items() if at in rows}
 
     # -- analysts ------------------------------------------------------------------------------
 
-    def recorded_for(self, plan_id: PlanId, name: str) -> Account:
+    def recorded_for(self, plan_id: PlanId, name: str) -> AnalystAccount:
         """Return what one analyst was shown under a plan: a reading, not a guarantee."""
-        address = (Kind.ANALYST, plan_id, Analyst(name).key)
+        address = (RowKind.ANALYST, plan_id, Analyst(name).key)
         with self._reading() as store:
             row = store.keyed([address]).get(address)
             return PlanRecord.read(store, plan_id).account(store, name, row)
 
-    def accounts(self, plan_id: PlanId) -> list[Account]:
+    def accounts(self, plan_id: PlanId) -> list[AnalystAccount]:
         """Return what every analyst was shown under a plan, in the order they first asked."""
         with self._reading() as store:
-            record, rows = PlanRecord.read(store, plan_id), store.owned(Kind.ANALYST, plan_id)
+            record, rows = PlanRecord.read(store, plan_id), store.owned(RowKind.ANALYST, plan_id)
             return [record.account(store, decode_analyst(row.body), row) for row in rows]
 
     # -- the chain -----------------------------------------------------------------------------
@@ -404,7 +404,7 @@ class Ledger(ABC):
             )
         validation.instance(Budget, budget=budget)
         self._created = Creation(uuid4().hex, budget, composition or Composition.BASIC)
-        store.append([link(None, Kind.CREATED, self._created.encode())])
+        store.append([link(None, RowKind.CREATED, self._created.encode())])
 
     # -- copies share the account --------------------------------------------------------------
 
@@ -456,12 +456,12 @@ def _totals(records: Sequence[PlanRecord]) -> Totals:
 
 
 def _lossy_restores(store: Store) -> int:
-    rows = store.owned(Kind.RESTORED, 0)
+    rows = store.owned(RowKind.RESTORED, 0)
     return sum(Restoration.decode(row.body).lost != 0 for row in rows)
 
 
 def _plan_address(key: object) -> tuple[int, int, bytes]:
-    return Kind.PLAN, 0, _hashed(key)
+    return RowKind.PLAN, 0, _hashed(key)
 
 
 def _hashed(key: object) -> bytes:

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from tacit.accounting.budget import Budget
 from tacit.errors import LedgerError
-from tacit.ledger.chain import Address, Kind, Row
+from tacit.ledger.chain import Address, Row, RowKind
 from tacit.ledger.composition import Composition
 from tacit.ledger.ledger import NESTED, Ledger
 from tacit.ledger.store import Store
@@ -114,13 +114,13 @@ class _MemoryStore:
     def rows(self) -> Iterator[Row]:
         return iter(self._rows)
 
-    def owned(self, kind: Kind, owner: int) -> list[Row]:
+    def owned(self, kind: RowKind, owner: int) -> list[Row]:
         return list(self._by_owner.get((kind, owner), ()))
 
     def keyed(self, addresses: Collection[Address]) -> dict[Address, Row]:
         return {at: self._by_address[at] for at in addresses if at in self._by_address}
 
-    def last(self, kind: Kind, owner: int) -> Row | None:
+    def last(self, kind: RowKind, owner: int) -> Row | None:
         rows = self._by_owner.get((kind, owner))
         return rows[-1] if rows else None
 

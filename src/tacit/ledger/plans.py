@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from tacit.accounting.answer import Answer
 from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, LedgerCorrupt
-from tacit.ledger.chain import Kind, PlanId, Row, decode_analyst, decode_plan
+from tacit.ledger.chain import PlanId, Row, RowKind, decode_analyst, decode_plan
 from tacit.ledger.codec import PlanCodec
 from tacit.ledger.store import Store
-from tacit.ledger.tallies import Account, Tally
+from tacit.ledger.tallies import AnalystAccount, Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class PlanRecord:
     def of(cls, rows: Mapping[int, Row], plan_id: int) -> PlanRecord:
         """Return the plan that the row with this number opened."""
         row = rows.get(plan_id)
-        if row is None or row.kind != Kind.PLAN:
+        if row is None or row.kind != RowKind.PLAN:
             raise InvalidArgument(
                 f"`plan_id` must come from open_plan of this ledger, got {plan_id}."
             )
@@ -41,7 +41,7 @@ class PlanRecord:
     @classmethod
     def read_all(cls, store: Store) -> list[PlanRecord]:
         """Read all plans in the order they were opened."""
-        rows = {row.seq: row for row in store.owned(Kind.PLAN, 0)}
+        rows = {row.seq: row for row in store.owned(RowKind.PLAN, 0)}
         return [cls.of(rows, plan_id) for plan_id in rows]
 
     def answer(self, row: Row) -> Answer:
@@ -50,14 +50,14 @@ class PlanRecord:
 
     def tally(self, store: Store) -> Tally:
         """Return the running totals of the plan, from its last answer."""
-        last = store.last(Kind.ANSWER, self.plan_id)
+        last = store.last(RowKind.ANSWER, self.plan_id)
         return Tally.none(self.plan) if last is None else self._decoded(last)[1]
 
-    def account(self, store: Store, name: str, row: Row | None) -> Account:
+    def account(self, store: Store, name: str, row: Row | None) -> AnalystAccount:
         """Return the account of an analyst, from the last row that belongs to ``row``."""
-        last = None if row is None else store.last(Kind.SHOWN, row.seq)
+        last = None if row is None else store.last(RowKind.SHOWN, row.seq)
         if row is None or last is None:
-            return Account.none(name, self.plan)
+            return AnalystAccount.none(name, self.plan)
         try:
             return self.codec.decode_shown(decode_analyst(row.body), last.body)
         except ValueError as error:
@@ -68,4 +68,3 @@ class PlanRecord:
             return self.codec.decode_answer(row.body)
         except ValueError as error:
             raise LedgerCorrupt(f"Row {row.seq} has {error}.", row=row.seq) from None
-

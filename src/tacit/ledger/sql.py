@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
-from tacit.ledger.chain import Address, Kind, Row
+from tacit.ledger.chain import Address, Row, RowKind
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import Database
 from tacit.ledger.ledger import Ledger
@@ -86,9 +86,9 @@ class SqlStore:
     def _read(self, query: sa.Executable, **parameters: Any) -> list[Row]:
         """Return rows in order, each checked against the hash of the row before."""
         rows = []
-        for *columns, previous_hash in sorted(self._execute(query, parameters)):
-            rows.append(row := Row._make(columns))
-            row.check(previous_hash)
+        for columns in sorted(self._execute(query, parameters)):
+            rows.append(row := Row._make(columns[:-1]))
+            row.check(columns.previous_hash)
         return rows
 
     def newest(self, also: Collection[int] = ()) -> dict[int, Row]:
@@ -100,14 +100,14 @@ class SqlStore:
     def rows(self) -> Iterator[Row]:
         after = _BEFORE_ALL
         while page := self._execute(_PAGE, {"after": after}).all():
-            for *columns, address in page:
-                row = Row._make(columns)
+            for columns in page:
+                row = Row._make(columns[:-1])
                 yield row  # whoever verifies the chain has checked the row before going on
-                if address != _encoded(row.address):
+                if columns.address != _encoded(row.address):
                     raise LedgerCorrupt(f"Row {row.seq} is not found by its key.", row=row.seq)
             after = page[-1].seq
 
-    def owned(self, kind: Kind, owner: int) -> list[Row]:
+    def owned(self, kind: RowKind, owner: int) -> list[Row]:
         return self._read(_OWNED, of_kind=int(kind), of_owner=owner)
 
     def keyed(self, addresses: Collection[Address]) -> dict[Address, Row]:
@@ -116,7 +116,7 @@ class SqlStore:
         wanted = set(addresses)
         return {row.address: row for row in rows if row.address in wanted}
 
-    def last(self, kind: Kind, owner: int) -> Row | None:
+    def last(self, kind: RowKind, owner: int) -> Row | None:
         rows = self._read(_LAST, of_kind=int(kind), of_owner=owner)
         return rows[0] if rows and (rows[0].kind, rows[0].owner) == (kind, owner) else None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Protocol
 
-from tacit.ledger.chain import Address, Kind, Row
+from tacit.ledger.chain import Address, Row, RowKind
 
 
 class Store(Protocol):
@@ -24,13 +24,13 @@ class Store(Protocol):
     def rows(self) -> Iterator[Row]:
         """Return all rows in order, read in pages and not checked."""
 
-    def owned(self, kind: Kind, owner: int) -> list[Row]:
+    def owned(self, kind: RowKind, owner: int) -> list[Row]:
         """Return the rows of one kind and owner, in order."""
 
     def keyed(self, addresses: Collection[Address]) -> dict[Address, Row]:
         """Return the rows with these kinds, owners and keys; missing ones are left out."""
 
-    def last(self, kind: Kind, owner: int) -> Row | None:
+    def last(self, kind: RowKind, owner: int) -> Row | None:
         """Return the newest row of one kind and owner."""
 
     def append(self, rows: Sequence[Row]) -> None:

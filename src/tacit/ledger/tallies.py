@@ -88,7 +88,7 @@ class Analyst:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class AnalystAccount:
     """What one analyst was shown under one plan: in all, and in the latest period.
 
     An answer counts with what it cost when it was drawn, whoever asked for it first.
@@ -100,17 +100,19 @@ class Account:
     in_period: Tally
 
     @classmethod
-    def none(cls, name: str, plan: Plan) -> Account:
+    def none(cls, name: str, plan: Plan) -> AnalystAccount:
         """Return an empty account."""
         return cls(name, Tally.none(plan), 0, Tally.none(plan))
 
-    def at_period(self, period: int) -> Account:
+    def at_period(self, period: int) -> AnalystAccount:
         """Return the account as it stands in a period: reset if it is a later one."""
         if period <= self.period:
             return self
         fresh = Tally(events=dict.fromkeys(self.total.events, 0))
-        return Account(self.name, self.total, period, fresh)
+        return AnalystAccount(self.name, self.total, period, fresh)
 
-    def plus(self, answer: Answer) -> Account:
+    def plus(self, answer: Answer) -> AnalystAccount:
         """Return the account with one more answer."""
-        return Account(self.name, self.total.plus(answer), self.period, self.in_period.plus(answer))
+        return AnalystAccount(
+            self.name, self.total.plus(answer), self.period, self.in_period.plus(answer)
+        )

@@ -12,15 +12,15 @@ from tacit.errors import LedgerCorrupt, TacitError
 from tacit.ledger.chain import (
     Creation,
     Head,
-    Kind,
     Restoration,
     Row,
+    RowKind,
     decode_analyst,
     decode_plan,
 )
 from tacit.ledger.codec import PlanCodec
 from tacit.ledger.composition import Totals, fits
-from tacit.ledger.tallies import Account, Tally
+from tacit.ledger.tallies import AnalystAccount, Tally
 
 
 def verify_rows(rows: Iterable[Row], creation: Creation, known: Head | None) -> Row:
@@ -66,7 +66,7 @@ class _AnalystState:
     """State of one analyst under one plan after the rows so far."""
 
     plan: _PlanState
-    account: Account
+    account: AnalystAccount
     keys: set[bytes] = field(default_factory=set)
 
 
@@ -91,22 +91,22 @@ class _Verifier:
             raise LedgerCorrupt(f"Row {row.seq} {problem}.", row=row.seq)
 
     def _problem(self, row: Row, before: Row | None) -> str | None:
-        if (row.kind == Kind.CREATED) != (before is None):
+        if (row.kind == RowKind.CREATED) != (before is None):
             return "is not where the beginning of a ledger must be"
         if before is None:
             same = Creation.decode(row.body) == self._creation
             return None if same else "promises something else than when the ledger was opened"
-        if row.kind == Kind.RESTORED:
+        if row.kind == RowKind.RESTORED:
             Restoration.decode(row.body)
             same = row.key == before.hash and row.owner == 0
             return None if same else "restores another ledger than the rows before it"
         check = {
-            Kind.PLAN: self._plan,
-            Kind.ANSWER: self._answer,
-            Kind.ANALYST: self._analyst,
-            Kind.SHOWN: self._shown,
+            RowKind.PLAN: self._plan,
+            RowKind.ANSWER: self._answer,
+            RowKind.ANALYST: self._analyst,
+            RowKind.SHOWN: self._shown,
         }
-        return check[Kind(row.kind)](row)
+        return check[RowKind(row.kind)](row)
 
     def _plan(self, row: Row) -> str | None:
         plan = decode_plan(row.body)
@@ -143,7 +143,7 @@ class _Verifier:
         if name in plan.analysts:
             return "names an analyst a second time"
         plan.analysts.add(name)
-        self._analysts[row.seq] = _AnalystState(plan, Account.none(name, plan.plan))
+        self._analysts[row.seq] = _AnalystState(plan, AnalystAccount.none(name, plan.plan))
         return None
 
     def _shown(self, row: Row) -> str | None:

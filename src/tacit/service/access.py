@@ -101,7 +101,7 @@ class Holder:
         return self.role == "admin"
 
     def analyst(self, now: float) -> Analyst:
-        """Return the holder as the ledger knows analysts, in the present period."""
+        """Return the holder as an analyst of the ledger, in the present period."""
         number = 0 if self.period is None else int(now) // self.period
         return Analyst(self.name, number, self.allowance)
 
@@ -258,12 +258,12 @@ class Access:
         return None if row is None else _holder(row)
 
     def _owner(self, db: sa.Connection, key_id: str) -> str:
-        found = db.execute(sa.select(_KEYS.c.analyst).where(_KEYS.c.id == key_id)).scalar()
-        if found is None:
+        analyst = db.execute(sa.select(_KEYS.c.analyst).where(_KEYS.c.id == key_id)).scalar()
+        if analyst is None:
             raise InvalidArgument(
                 f"There is no key {key_id[:16]!r}. `tacit keys list` shows those there are."
             )
-        return str(found)
+        return str(analyst)
 
     def _revoke(self, db: sa.Connection, key_id: str, now: int) -> None:
         db.execute(
@@ -278,14 +278,14 @@ class Access:
         with self._errors():
             try:
                 with self._engine.begin() as db:
-                    found = db.execute(wanted).scalar()
-                    if found is None:
-                        found = self._noise.bits(256).to_bytes(32)
-                        db.execute(_SECRETS.insert().values(name="session", value=found))
+                    secret = db.execute(wanted).scalar()
+                    if secret is None:
+                        secret = self._noise.bits(256).to_bytes(32)
+                        db.execute(_SECRETS.insert().values(name="session", value=secret))
             except IntegrityError:  # another worker was first
                 with self._engine.begin() as db:
-                    found = db.execute(wanted).scalar_one()
-        return bytes(found)
+                    secret = db.execute(wanted).scalar_one()
+        return bytes(secret)
 
     def end_session(self, session: bytes, until: int) -> None:
         """Let a session be over in every worker; ``until`` it would have lasted by itself."""
@@ -336,14 +336,14 @@ class Access:
     def _added(self, row: Mapping[str, object]) -> sa.Executable:
         """Insert or add in one statement: several workers write at the same moment."""
         made = self._insert(_ACTIVITY).values(**row)
-        found: sa.Executable = made.on_conflict_do_update(
+        upsert: sa.Executable = made.on_conflict_do_update(
             index_elements=[_ACTIVITY.c.hour, _ACTIVITY.c.analyst],
             set_={
                 "answered": _ACTIVITY.c.answered + made.excluded.answered,
                 "refused": _ACTIVITY.c.refused + made.excluded.refused,
             },
         )
-        return found
+        return upsert
 
     def activity(self, since: int) -> list[tuple[int, int, int]]:
         """Return (hour, answers, refusals) of all analysts together, from an hour on."""

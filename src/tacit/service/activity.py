@@ -31,7 +31,7 @@ class Activity:
             counts[0] += answered
             counts[1] += refused
 
-    def write_down(self) -> None:
+    def flush(self) -> None:
         """Add the counts to those of all workers."""
         with self._lock:
             counts, self._counts = self._counts, defaultdict(lambda: [0, 0])

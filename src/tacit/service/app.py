@@ -17,7 +17,7 @@ from starlette.types import ASGIApp
 from tacit import __version__
 from tacit.errors import LedgerError, TacitError
 from tacit.service import page, routes, schemas
-from tacit.service.middleware import Shell
+from tacit.service.middleware import RequestMiddleware
 from tacit.service.problems import (
     ALLOWANCE_SPENT,
     ALLOWANCE_USED,
@@ -36,8 +36,8 @@ from tacit.service.problems import (
     UNAVAILABLE,
     WRONG_METHOD,
     WRONG_TYPE,
-    Kind,
     Problem,
+    ProblemType,
     documented,
     problem_of,
 )
@@ -54,7 +54,7 @@ class _Route:
     path: str
     handler: Callable[..., Any]
     model: Any
-    problems: tuple[Kind, ...]
+    problems: tuple[ProblemType, ...]
     keyed: bool = True
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ def create_app(service: Service) -> ASGIApp:
     app.add_exception_handler(RequestValidationError, _handle_http_exception)
     app.add_exception_handler(Exception, _handle_exception)
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
-    return Shell(
+    return RequestMiddleware(
         app,
         largest_body=service.settings.largest_body,
         finished=service.metrics.finished,
@@ -180,5 +180,5 @@ async def _handle_ledger_error(request: Request, error: Exception) -> Response:
 
 
 async def _handle_exception(request: Request, error: Exception) -> Response:
-    """Answer where something broke; the shell logs where, and nothing is quoted."""
+    """Answer where something broke; the middleware logs where, and nothing is quoted."""
     return Problem(BROKEN).response()

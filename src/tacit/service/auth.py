@@ -1,4 +1,4 @@
-"""The gate: whose key is it, is it still good, and is it asking too fast."""
+"""Authentication and rate limits: whose key it is, whether it is good, how fast it asks."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ REMEMBERED = 1.0
 _MOST_REMEMBERED = 1000
 
 
-class Gate:
-    """Lets holders of good keys through.
+class Authenticator:
+    """Returns the holder of the key that a request carries, or refuses it.
 
     Parameters
     ----------
@@ -52,14 +52,14 @@ class Gate:
     async def holder_of_key(self, text: str) -> Holder:
         """Return whose key this is, if it is good."""
         name = hashlib.sha256(text.encode("utf-8", "replace")).digest()
-        found = self._remembered(name)
-        if found is None:
-            found = await asyncio.to_thread(self._access.holder, text)
-            if found is None:
+        holder = self._remembered(name)
+        if holder is None:
+            holder = await asyncio.to_thread(self._access.holder, text)
+            if holder is None:
                 raise Problem(NO_KEY, "This is not a key of this service.")
-            self._remember(name, found)
-        self.check(found)
-        return found
+            self._remember(name, holder)
+        self.check(holder)
+        return holder
 
     def check(self, holder: Holder) -> None:
         """Refuse a key that is not good any more."""
@@ -70,22 +70,22 @@ class Gate:
 
     async def admin(self, request: Request) -> Holder:
         """Return the holder of an administrator's key."""
-        found = await self.visitor(request)
-        if not found.is_admin:
+        holder = await self.visitor(request)
+        if not holder.is_admin:
             raise Problem(FORBIDDEN, "Only an administrator's key may see this.")
-        return found
+        return holder
 
-    def slow_down(self, holder: Holder, questions: int) -> None:
+    def limit_questions(self, holder: Holder, questions: int) -> None:
         """Refuse questions that come too fast."""
         _refuse_until(self._questions.take(holder.key_id, questions))
 
     async def visitor(self, request: Request) -> Holder:
         """Return whose key the request carries; refuse visits that come too fast."""
-        found = await self.holder(request)
-        _refuse_until(self._visits.take(found.key_id, 1))
-        return found
+        holder = await self.holder(request)
+        _refuse_until(self._visits.take(holder.key_id, 1))
+        return holder
 
-    def slow_down_stranger(self, request: Request) -> None:
+    def limit_address(self, request: Request) -> None:
         """Refuse visits without a key that come too fast from one address."""
         address = request.client.host if request.client else ""
         _refuse_until(self._visits.take(f"address {address}", 1))

@@ -33,7 +33,7 @@ class Chart:
     height: int = HEIGHT
 
     @property
-    def told(self) -> tuple[Bar, ...]:
+    def busy(self) -> tuple[Bar, ...]:
         """The hours in which anything was asked, newest first."""
         return tuple(bar for bar in reversed(self.bars) if bar.answered or bar.refused)
 

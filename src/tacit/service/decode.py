@@ -68,12 +68,12 @@ def decode(body: bytes, reader: PointReader, *, most: int) -> Questions:
 
 def _json(body: bytes) -> dict[str, Any]:
     try:
-        found = _JSON.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
+        fields = _JSON.decode(body.decode(json.detect_encoding(body), "surrogatepass"))
     except (ValueError, RecursionError):
         raise Problem(MALFORMED, "The body must be JSON, without NaN or Infinity.") from None
-    if not isinstance(found, dict) or len(found.keys() & _FIELDS) != 1 or found.keys() - _FIELDS:
+    if not isinstance(fields, dict) or len(fields.keys() & _FIELDS) != 1 or fields.keys() - _FIELDS:
         raise Problem(MALFORMED, 'The body must be {"points": [...]} or {"point": ...}.')
-    return found
+    return fields
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -84,10 +84,10 @@ def _refuse_constant(name: str) -> NoReturn:
 _JSON = json.JSONDecoder(parse_constant=_refuse_constant)
 
 
-def _points(found: dict[str, Any]) -> list[Any]:
-    if "point" in found:
-        return [found["point"]]
-    points = found["points"]
+def _points(fields: dict[str, Any]) -> list[Any]:
+    if "point" in fields:
+        return [fields["point"]]
+    points = fields["points"]
     if not isinstance(points, list):
         raise Problem(INVALID, "`points` must be a list of points.")
     return points

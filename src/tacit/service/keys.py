@@ -38,8 +38,8 @@ def make_key(noise: NoiseSource) -> NewKey:
     --------
     >>> from tacit.noise import SecureNoise
     >>> key = make_key(SecureNoise())
-    >>> found = split_key(key.text)
-    >>> matches(found[1], key.salt, key.digest)
+    >>> parts = split_key(key.text)
+    >>> matches(parts[1], key.salt, key.digest)
     True
     """
     name = f"{noise.bits(64):016x}"
@@ -50,8 +50,8 @@ def make_key(noise: NoiseSource) -> NewKey:
 
 def split_key(text: str) -> tuple[str, str] | None:
     """Return the public name and the secret of a key, None if it is no key."""
-    found = _FORM.fullmatch(text)
-    return None if found is None else (found[1], found[2])
+    match = _FORM.fullmatch(text)
+    return None if match is None else (match[1], match[2])
 
 
 def matches(secret: str, salt: bytes, digest: bytes) -> bool:

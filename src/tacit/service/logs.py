@@ -16,7 +16,7 @@ class JsonLines(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return one line."""
-        told: dict[str, Any] = {
+        fields: dict[str, Any] = {
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
             + f".{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
@@ -24,8 +24,8 @@ class JsonLines(logging.Formatter):
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[0] is not None:
-            told["error"] = record.exc_info[0].__name__
-        return json.dumps(told, default=str)
+            fields["error"] = record.exc_info[0].__name__
+        return json.dumps(fields, default=str)
 
 
 def log(event: str, level: int = logging.INFO, **fields: Any) -> None:
@@ -41,7 +41,7 @@ def set_up(level: str = "info") -> None:
         logger = logging.getLogger(name)
         logger.handlers, logger.propagate = [handler], False
         logger.setLevel(level.upper())
-    # The server's own messages hold addresses of clients; its warnings and errors are told by kind.
+    # The server's own messages hold addresses of clients; only the kind of its errors is logged.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
     logging.getLogger("uvicorn.access").handlers = []
     logging.getLogger("uvicorn.access").propagate = False

@@ -29,7 +29,7 @@ _HEADER_LIST = list(HEADERS.items())
 Finished = Callable[[str, int, float], None]
 
 
-class Shell:
+class RequestMiddleware:
     """The outermost layer of the application.
 
     Parameters
@@ -37,7 +37,7 @@ class Shell:
     app : ASGI application
     largest_body : int
     finished : function of route, status and seconds
-        Told about every request, for metrics.
+        Called after every request, for metrics.
     """
 
     def __init__(self, app: ASGIApp, *, largest_body: int, finished: Finished) -> None:
@@ -49,23 +49,23 @@ class Shell:
             await self._app(scope, receive, send)
             return
         started, request_id = time.perf_counter(), uuid4().hex
-        answer = _Answer(send, request_id)
+        responder = _Responder(send, request_id)
         try:
-            await self._app(scope, _Limited(receive, scope, self._largest), answer)
+            await self._app(scope, _LimitedBody(receive, scope, self._largest), responder)
         except Problem as problem:
-            await answer.instead(problem, scope, receive)
+            await responder.instead(problem, scope, receive)
         except Exception as error:
             log("failed", logging.ERROR, request=request_id, **_place(error))
-            await answer.instead(Problem(BROKEN), scope, receive)
+            await responder.instead(Problem(BROKEN), scope, receive)
         seconds = time.perf_counter() - started
         route = getattr(scope.get("route"), "path", "none")
-        self._finished(route, answer.status, seconds)
+        self._finished(route, responder.status, seconds)
         log(
             "request",
             request=request_id,
             method=scope["method"] if scope["method"].isalpha() else "other",
             route=route,
-            status=answer.status,
+            status=responder.status,
             ms=round(1000 * seconds, 1),
         )
 
@@ -78,8 +78,8 @@ def _place(error: Exception) -> dict[str, object]:
     return {"error": type(error).__name__, "where": where}
 
 
-class _Answer:
-    """Sends the response with our headers, and knows its status."""
+class _Responder:
+    """Sends the response with our headers, and records its status."""
 
     def __init__(self, send: Send, request_id: str) -> None:
         self._send, self._id = send, request_id.encode()
@@ -101,7 +101,7 @@ class _Answer:
             await problem.response()(scope, receive, self)
 
 
-class _Limited:
+class _LimitedBody:
     """Receives the body until it is too large."""
 
     def __init__(self, receive: Receive, scope: Scope, largest: int) -> None:

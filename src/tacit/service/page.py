@@ -52,16 +52,16 @@ def add_pages(app: FastAPI) -> None:
 
 async def show(request: Request) -> Response:
     """Show the page."""
-    routes.service_of(request).gate.slow_down_stranger(request)
+    routes.service_of(request).auth.limit_address(request)
     return await _page(request)
 
 
 async def sign_in(request: Request) -> Response:
     """Start a session with the key that was typed."""
     service = routes.service_of(request)
-    service.gate.slow_down_stranger(request)
+    service.auth.limit_address(request)
     form = await form_of(request)
-    holder = await service.gate.holder_of_key(form.get("key", "").strip())
+    holder = await service.auth.holder_of_key(form.get("key", "").strip())
     response = RedirectResponse("/", status_code=303)
     service.sessions.open(response, holder)
     return response
@@ -92,7 +92,7 @@ async def ask(request: Request) -> Response:
     try:
         body = json.dumps({"point": _typed_point(typed, service.reader)}).encode()
         questions = decode(body, service.reader, most=1)
-        service.gate.slow_down(holder, 1)
+        service.auth.limit_questions(holder, 1)
         (given,) = json.loads(await routes.answer(service, holder, questions))["answers"]
     except Problem as problem:
         return await _page(request, problem=problem, typed=typed)
@@ -134,9 +134,9 @@ async def _page(
 ) -> Response:
     service = routes.service_of(request)
     holder = await _holder(request)
-    told = await asyncio.to_thread(_told, service, holder)
+    context = await asyncio.to_thread(_state_of, service, holder)
     text = _TEMPLATES.get_template("page.html").render(
-        **told,
+        **context,
         holder=holder,
         given=given,
         problem=problem,
@@ -148,19 +148,19 @@ async def _page(
     return Response(text, status, media_type="text/html", headers=headers)
 
 
-def _told(service: Service, holder: Holder | None) -> dict[str, Any]:
+def _state_of(service: Service, holder: Holder | None) -> dict[str, Any]:
     """Return everything the page shows. Public; with a key also what analysts did."""
     try:
         statement = service.oracle.privacy_
-        told: dict[str, Any] = {
+        context: dict[str, Any] = {
             "statement": statement.rows(),
             "title": str(statement).splitlines()[0],
         }
         if holder is None:
-            return {**told, "budget": None, "analysts": [], "chart": None}
-        service.activity.write_down()
+            return {**context, "budget": None, "analysts": [], "chart": None}
+        service.activity.flush()
         return {
-            **told,
+            **context,
             "budget": routes.budget(service, holder),
             "analysts": routes.shares(service) if holder.is_admin else [],
             "chart": bars(service.activity.last_hours(HOURS)),

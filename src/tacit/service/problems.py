@@ -27,7 +27,7 @@ RETRY_AFTER = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemType:
     """One kind of problem: its name, its status, and what it means."""
 
     name: str
@@ -40,27 +40,33 @@ class Kind:
         return f"urn:tacit:problem:{self.name}"
 
 
-MALFORMED = Kind("malformed-body", 400, "The body is not JSON of the documented form.")
-NO_KEY = Kind("key-missing", 401, "A valid API key is needed.")
-KEY_REVOKED = Kind("key-revoked", 401, "This API key was revoked.")
-KEY_EXPIRED = Kind("key-expired", 401, "This API key has expired.")
-FORBIDDEN = Kind("not-allowed", 403, "This key may not do that.")
-SPENT = Kind("budget-spent", 403, "The budget of the data set is spent.")
-ALLOWANCE_SPENT = Kind("allowance-spent", 403, "The analyst's allowance is spent for good.")
-NOT_FOUND = Kind("not-found", 404, "There is nothing here.")
-WRONG_METHOD = Kind("wrong-method", 405, "This address does not take that method.")
-REPEATED = Kind(
+MALFORMED = ProblemType("malformed-body", 400, "The body is not JSON of the documented form.")
+NO_KEY = ProblemType("key-missing", 401, "A valid API key is needed.")
+KEY_REVOKED = ProblemType("key-revoked", 401, "This API key was revoked.")
+KEY_EXPIRED = ProblemType("key-expired", 401, "This API key has expired.")
+FORBIDDEN = ProblemType("not-allowed", 403, "This key may not do that.")
+SPENT = ProblemType("budget-spent", 403, "The budget of the data set is spent.")
+ALLOWANCE_SPENT = ProblemType("allowance-spent", 403, "The analyst's allowance is spent for good.")
+NOT_FOUND = ProblemType("not-responses", 404, "There is nothing here.")
+WRONG_METHOD = ProblemType("wrong-method", 405, "This address does not take that method.")
+REPEATED = ProblemType(
     "repeated-differently", 409, "This Idempotency-Key belongs to a request with another body."
 )
-TOO_LARGE = Kind("too-large", 413, "The request is larger than the limit.")
-WRONG_TYPE = Kind("wrong-media-type", 415, "The body must be application/json.")
-INVALID = Kind("invalid-question", 422, "A point is not of the form the oracle takes.")
-TOO_FAST = Kind("too-many-requests", 429, "Too many requests in a short time.")
-ALLOWANCE_USED = Kind("allowance-used", 429, "The analyst's allowance is used up for this period.")
-BROKEN = Kind("internal-error", 500, "Something failed that should not have. Nothing was released.")
-UNAVAILABLE = Kind("unavailable", 503, "The ledger cannot be used now. Nothing was released.")
+TOO_LARGE = ProblemType("too-large", 413, "The request is larger than the limit.")
+WRONG_TYPE = ProblemType("wrong-media-type", 415, "The body must be application/json.")
+INVALID = ProblemType("invalid-question", 422, "A point is not of the form the oracle takes.")
+TOO_FAST = ProblemType("too-many-requests", 429, "Too many requests in a short time.")
+ALLOWANCE_USED = ProblemType(
+    "allowance-used", 429, "The analyst's allowance is used up for this period."
+)
+BROKEN = ProblemType(
+    "internal-error", 500, "Something failed that should not have. Nothing was released."
+)
+UNAVAILABLE = ProblemType(
+    "unavailable", 503, "The ledger cannot be used now. Nothing was released."
+)
 
-KINDS = (
+PROBLEM_TYPES = (
     MALFORMED, NO_KEY, KEY_REVOKED, KEY_EXPIRED, FORBIDDEN, SPENT, ALLOWANCE_SPENT, NOT_FOUND,
     WRONG_METHOD, REPEATED, TOO_LARGE, WRONG_TYPE, INVALID, TOO_FAST, ALLOWANCE_USED, BROKEN,
     UNAVAILABLE,
@@ -71,7 +77,7 @@ class Problem(Exception):
     """A request that ends in a problem."""
 
     def __init__(
-        self, kind: Kind, detail: str = "", headers: Mapping[str, str] | None = None
+        self, kind: ProblemType, detail: str = "", headers: Mapping[str, str] | None = None
     ) -> None:
         super().__init__(kind.name)
         self.kind, self.detail, self.headers = kind, detail, dict(headers or {})
@@ -111,13 +117,13 @@ def unavailable(detail: str) -> Problem:
     return Problem(UNAVAILABLE, detail, {"Retry-After": str(RETRY_AFTER)})
 
 
-def documented(*kinds: Kind) -> dict[int | str, dict[str, object]]:
+def documented(*kinds: ProblemType) -> dict[int | str, dict[str, object]]:
     """Return the OpenAPI description of these problems, by status."""
-    found: dict[int | str, dict[str, object]] = {}
+    responses: dict[int | str, dict[str, object]] = {}
     for status in sorted({kind.status for kind in kinds}):
         named = [kind for kind in kinds if kind.status == status]
-        found[status] = {
+        responses[status] = {
             "description": " Or: ".join(f"{kind.title} (`{kind.uri}`)" for kind in named),
             "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
         }
-    return found
+    return responses

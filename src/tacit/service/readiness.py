@@ -1,4 +1,4 @@
-"""Whether questions could be recorded lately.
+"""Whether the last question could be recorded.
 
 A full disk can still be read: only an attempt to write shows that nothing can be recorded.
 """
@@ -11,7 +11,7 @@ from collections.abc import Callable
 from tacit.service.problems import RETRY_AFTER
 
 
-class Lately:
+class Readiness:
     """Remembers whether the last question of one worker could be recorded.
 
     After a failure the worker counts as unable until a question is recorded, or until clients may
@@ -25,12 +25,12 @@ class Lately:
     Examples
     --------
     >>> now = 0.0
-    >>> lately = Lately(clock=lambda: now)
-    >>> lately.failed()
-    >>> lately.able
+    >>> readiness = Readiness(clock=lambda: now)
+    >>> readiness.failed()
+    >>> readiness.ready
     False
     >>> now = 6.0
-    >>> lately.able
+    >>> readiness.ready
     True
     """
 
@@ -38,15 +38,15 @@ class Lately:
         self._clock = clock
         self._failed: float | None = None
 
-    def worked(self) -> None:
-        """Hear that questions were recorded."""
+    def succeeded(self) -> None:
+        """Note that questions were recorded."""
         self._failed = None
 
     def failed(self) -> None:
-        """Hear that questions could not be recorded."""
+        """Note that questions could not be recorded."""
         self._failed = self._clock()
 
     @property
-    def able(self) -> bool:
-        """Whether there is no failure that nothing has followed."""
+    def ready(self) -> bool:
+        """True unless the last write failed and clients may not try again yet."""
         return self._failed is None or self._clock() - self._failed > RETRY_AFTER

@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from tacit.errors import AllowanceExceeded, TacitError
-from tacit.ledger import Account
+from tacit.ledger import AnalystAccount
 from tacit.service.access import Holder
 from tacit.service.decode import Questions, decode
 from tacit.service.problems import (
@@ -37,8 +37,8 @@ _DECODED_IN_PLACE = 50_000
 
 def service_of(request: Request) -> Service:
     """Return the state of the application."""
-    found: Service = request.app.state.service
-    return found
+    service: Service = request.app.state.service
+    return service
 
 
 async def post_answers(request: Request) -> Response:
@@ -49,12 +49,12 @@ async def post_answers(request: Request) -> Response:
     when it comes with another body.
     """
     service = service_of(request)
-    holder = await service.gate.holder(request)
+    holder = await service.auth.holder(request)
     if media_type(request) != "application/json":
         raise Problem(WRONG_TYPE)
     body = await request.body()
     questions = await _decoded(service, body)
-    service.gate.slow_down(holder, len(questions))
+    service.auth.limit_questions(holder, len(questions))
     await _refuse_other_body(service, holder, request.headers.get("idempotency-key"), body)
     return Response(await answer(service, holder, questions), media_type="application/json")
 
@@ -68,7 +68,7 @@ async def answer(service: Service, holder: Holder, questions: Questions) -> byte
         raise _allowance(holder, now) from None
     except TacitError as error:
         raise _noted(service, problem_of(error)) from None
-    service.lately.worked()
+    service.readiness.succeeded()
     service.activity.add(holder.name, answers)
     return service.replies.body(answers, len(questions))
 
@@ -99,7 +99,7 @@ async def _refuse_other_body(
 def _noted(service: Service, problem: Problem) -> Problem:
     """Return the problem; if questions could not be recorded, the service is not ready."""
     if problem.kind is UNAVAILABLE:
-        service.lately.failed()
+        service.readiness.failed()
     return problem
 
 
@@ -114,7 +114,7 @@ def _allowance(holder: Holder, now: float) -> Problem:
 async def get_budget(request: Request) -> Response:
     """Return what is reserved, what is used, and what is the asker's part in it."""
     service = service_of(request)
-    holder = await service.gate.visitor(request)
+    holder = await service.auth.visitor(request)
     return JSONResponse(await asyncio.to_thread(budget, service, holder))
 
 
@@ -126,19 +126,19 @@ def budget(service: Service, holder: Holder) -> dict[str, Any]:
         account = service.ledger.recorded_for(service.plan_id, holder.name)
     except TacitError as error:
         raise problem_of(error) from None
-    told = left.to_dict()
+    fields = left.to_dict()
     return {
-        "guarantee": {"epsilon": told["epsilon"], "delta": told["delta"]},
+        "guarantee": {"epsilon": fields["epsilon"], "delta": fields["delta"]},
         "lifetime": {"epsilon": lifetime.epsilon, "delta": lifetime.delta},
-        "charges": told["charges"],
-        "left": told["left"],
+        "charges": fields["charges"],
+        "left": fields["left"],
         "answered": tally.answered,
         "refused": tally.refused,
         "analyst": share(service, account, holder),
     }
 
 
-def share(service: Service, account: Account, holder: Holder | None) -> dict[str, Any]:
+def share(service: Service, account: AnalystAccount, holder: Holder | None) -> dict[str, Any]:
     """Return what one analyst was shown as plain fields; the allowance if the holder is known."""
     now = service.access.clock()
     if holder is not None:
@@ -156,7 +156,7 @@ def share(service: Service, account: Account, holder: Holder | None) -> dict[str
 async def get_statement(request: Request) -> Response:
     """Return the privacy statement: what is protected, from whom, how well."""
     service = service_of(request)
-    await service.gate.visitor(request)
+    await service.auth.visitor(request)
     try:
         statement = await asyncio.to_thread(lambda: service.oracle.privacy_)
     except TacitError as error:
@@ -167,7 +167,7 @@ async def get_statement(request: Request) -> Response:
 async def get_analysts(request: Request) -> Response:
     """Return what each analyst was shown; for administrators."""
     service = service_of(request)
-    await service.gate.admin(request)
+    await service.auth.admin(request)
     return JSONResponse(await asyncio.to_thread(shares, service))
 
 
@@ -178,12 +178,12 @@ def shares(service: Service) -> list[dict[str, Any]]:
         holders = {line.analyst: line for line in service.access.list_keys()}
     except TacitError as error:
         raise problem_of(error) from None
-    found = []
+    listed = []
     for account in accounts:
         line = holders.get(account.name)
         holder = None if line is None else service.access.holder_of(line.id)
-        found.append(share(service, account, holder))
-    return found
+        listed.append(share(service, account, holder))
+    return listed
 
 
 async def get_health(request: Request) -> Response:
@@ -196,7 +196,7 @@ async def get_ready(request: Request) -> Response:
     service = service_of(request)
     if service.stopping:
         raise unavailable("The service is stopping.")
-    if not service.lately.able:
+    if not service.readiness.ready:
         raise unavailable("The last question could not be recorded.")
     try:
         await asyncio.to_thread(service.ledger.head)
@@ -208,7 +208,7 @@ async def get_ready(request: Request) -> Response:
 async def get_metrics(request: Request) -> Response:
     """Return metrics for Prometheus: public totals, and requests of this worker."""
     service = service_of(request)
-    service.gate.slow_down_stranger(request)
+    service.auth.limit_address(request)
     try:
         text = await asyncio.to_thread(service.metrics.text, service.oracle)
     except TacitError as error:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field
 from tacit.data import Layout, PointReader
 
 
-class Answer(BaseModel):
+class LabelAnswer(BaseModel):
     """A label, or a refusal. Every answer takes the same number of bytes."""
 
     label: str | int | float | bool | None = Field(description="One of the classes; null: refused.")
@@ -19,7 +19,7 @@ class Answer(BaseModel):
 class Answers(BaseModel):
     """Answers in the order of the points."""
 
-    answers: list[Answer]
+    answers: list[LabelAnswer]
     complete: bool = Field(
         description="False when the budget ended on the way: the first points were answered."
     )

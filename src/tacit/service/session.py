@@ -24,7 +24,7 @@ class Sessions:
     Parameters
     ----------
     access : Access
-        Knows the secret that all workers sign with, and whether the key is still good.
+        Holds the secret that all workers sign with, and the keys.
     secure : bool
         Whether cookies are for HTTPS alone.
     """
@@ -48,18 +48,18 @@ class Sessions:
 
     def close(self, request: Request, response: Response) -> None:
         """End the session, here and in every other worker, and let the response forget it."""
-        found = self._read(request)
-        if found is not None:
-            text, _, until = found
+        session = self._read(request)
+        if session is not None:
+            text, _, until = session
             self._access.end_session(_name(text), until)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self._secure)
 
     def holder(self, request: Request) -> Holder | None:
         """Return whose session it is; None if there is none, or its key is not good any more."""
-        found = self._read(request)
-        if found is None:
+        session = self._read(request)
+        if session is None:
             return None
-        text, key_id, until = found
+        text, key_id, until = session
         now = self._access.clock()
         if now >= until or self._access.session_ended(_name(text)):
             return None
@@ -112,9 +112,9 @@ def media_type(request: Request) -> str:
 
 
 def _refuse_other_sites(request: Request) -> None:
-    told = request.headers.get("sec-fetch-site")
+    fetch_site = request.headers.get("sec-fetch-site")
     origin = request.headers.get("origin")
-    same = told in (None, "same-origin", "none")
+    same = fetch_site in (None, "same-origin", "none")
     if origin is not None:
         same = same and _site(origin) == request.headers.get("host", "")
     if not same:

@@ -99,5 +99,5 @@ def hand_down(settings: Settings) -> None:
 
 def handed_down() -> Settings:
     """Return the settings that the parent process left."""
-    found = json.loads(os.environ[_SETTINGS_VARIABLE])
-    return Settings(**{**found, "trusted": tuple(found["trusted"])})
+    values = json.loads(os.environ[_SETTINGS_VARIABLE])
+    return Settings(**{**values, "trusted": tuple(values["trusted"])})

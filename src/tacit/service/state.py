@@ -13,17 +13,17 @@ from tacit.estimators.oracle.private_oracle import PrivateOracle
 from tacit.ledger import Ledger, PlanId
 from tacit.service.access import Access
 from tacit.service.activity import Activity
-from tacit.service.auth import Gate
+from tacit.service.auth import Authenticator
 from tacit.service.batching import BatchingQueue
 from tacit.service.limits import Buckets
 from tacit.service.logs import log
 from tacit.service.metrics import Metrics
-from tacit.service.readiness import Lately
+from tacit.service.readiness import Readiness
 from tacit.service.replies import Replies
 from tacit.service.session import Sessions
 from tacit.service.settings import Settings
 
-_WRITTEN_DOWN_EVERY = 2.0
+_FLUSH_SECONDS = 2.0
 
 VISITS_RATE, VISITS_BURST = 20.0, 200
 """How often one key, or one address without a key, may look at the budget, the metrics or the page,
@@ -52,11 +52,11 @@ class Service:
         self.queue = BatchingQueue(oracle, largest_batch=settings.largest_batch)
         questions = Buckets(rate=settings.rate, size=settings.burst, clock=time.monotonic)
         visits = Buckets(rate=VISITS_RATE, size=VISITS_BURST, clock=time.monotonic)
-        self.gate = Gate(access, questions=questions, visits=visits)
+        self.auth = Authenticator(access, questions=questions, visits=visits)
         self.metrics = Metrics()
         self.replies = Replies(oracle.classes_)
         self.activity = Activity(access)
-        self.lately = Lately()
+        self.readiness = Readiness()
         self.sessions = Sessions(access, secure=settings.secure_cookies)
         self.stopping = False
 
@@ -64,7 +64,7 @@ class Service:
     async def running(self) -> AsyncIterator[None]:
         """Work until the server stops; then finish what was asked and close everything."""
         log("started", mechanism=self.oracle.terms_.settings.get("mechanism", "unknown"))
-        writer = asyncio.create_task(self._write_down())
+        writer = asyncio.create_task(self._flush())
         try:
             yield
         finally:
@@ -72,13 +72,13 @@ class Service:
             writer.cancel()
             await self.queue.finish()
             with contextlib.suppress(LedgerError):
-                await asyncio.to_thread(self.activity.write_down)
+                await asyncio.to_thread(self.activity.flush)
             self.oracle.close()
             self.access.close()
             log("stopped")
 
-    async def _write_down(self) -> None:
+    async def _flush(self) -> None:
         while True:
-            await asyncio.sleep(_WRITTEN_DOWN_EVERY)
+            await asyncio.sleep(_FLUSH_SECONDS)
             with contextlib.suppress(LedgerError):
-                await asyncio.to_thread(self.activity.write_down)
+                await asyncio.to_thread(self.activity.flush)

@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.accounting.budget import Budget
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerUnavailable
-from tacit.labeling.service import filter_for
+from tacit.labeling.pool import filter_for
 from tacit.ledger import MemoryLedger
 from tacit.ledger.composition import Composition
 from tacit.mechanisms import ConfidentVote

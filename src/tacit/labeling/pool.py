@@ -1,7 +1,7 @@
-"""The labelling service of a public pool: positions in, recorded answers out.
+"""Labels for points of a public pool: positions in, recorded answers out.
 
-Whoever asks, a batch or a student that chooses its questions, holds this object and nothing else:
-it gives answers, charges the ledger, and remembers what it answered. The votes stay inside.
+A batch, or a student that chooses its questions, is given this object and nothing else: it returns
+answers and charges the ledger. The votes stay inside.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ planned. The rule sees released labels only, never a vote.
 """
 
 
-class LabellingService(Protocol):
+class PoolLabeler(Protocol):
     """Answers questions about the points of one public pool."""
 
     @property
@@ -65,7 +65,7 @@ class LabellingService(Protocol):
         """Return what the answers so far have cost."""
 
 
-class PlannedService(Uncopyable):
+class PlannedPoolLabeler(Uncopyable):
     """Answers with one mechanism whose noise was fixed for the whole run.
 
     Parameters
@@ -126,10 +126,10 @@ class PlannedService(Uncopyable):
         return self._labeler.ledger.usage(self._labeler.plan_id)
 
     def __repr__(self) -> str:
-        return f"PlannedService({self._labeler!r}, votes=<private>)"
+        return f"PlannedPoolLabeler({self._labeler!r}, votes=<private>)"
 
 
-class FilteredService(Uncopyable):
+class FilteredPoolLabeler(Uncopyable):
     """Answers with Gaussian noise that a rule chooses anew for every batch.
 
     Every batch is a plan of its own on the ledger, admitted by a privacy filter before it is drawn.
@@ -139,7 +139,7 @@ class FilteredService(Uncopyable):
     Parameters
     ----------
     votes, names
-        As for ``PlannedService``.
+        As for ``PlannedPoolLabeler``.
     rule : NoiseRule
     budget : Budget
         What holds for all batches together.
@@ -248,7 +248,7 @@ class FilteredService(Uncopyable):
         return dict(Counter(self._filter.admitted))
 
     def __repr__(self) -> str:
-        return f"FilteredService({self._ledger!r}, votes=<private>)"
+        return f"FilteredPoolLabeler({self._ledger!r}, votes=<private>)"
 
 
 def filter_for(budget: Budget) -> PrivacyFilter:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
-from tacit.labeling import FilteredService
+from tacit.labeling import FilteredPoolLabeler
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import SecureNoise
@@ -27,7 +27,7 @@ def test_what_a_filter_has_left_is_read_and_spent_by_one_thread_at_a_time():
             together.reset()
         return even
 
-    service = FilteredService(
+    service = FilteredPoolLabeler(
         VoteCounts([[90, 10]] * 8, 100),
         [b"%d" % row for row in range(8)],
         rule,
