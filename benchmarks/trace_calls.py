@@ -149,13 +149,13 @@ def trace_post() -> CallTrace:
         saved = os.path.join(folder, "oracle")
         tacit.save_oracle(oracle.fit(X, y), saved)
         settings = Settings(saved)
-        access = Access(settings.access)
-        key = access.create("trace").text
-        service = Service(tacit.load_oracle(saved), access, settings)
         with trace.threads():
+            access = Access(settings.access)
+            key = access.create("trace").text
+            service = Service(tacit.load_oracle(saved), access, settings)
             asyncio.run(requests(create_app(service), key))
-        service.oracle.close()
-        access.close()
+            service.oracle.close()
+            access.close()
     return trace
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tacit.accounting.events import Event
@@ -86,6 +86,10 @@ class Answer:
     def variance(self) -> float:
         """Known variance of each entry of ``share``."""
         return (self.sigma * self.unit) ** 2
+
+    def without_cost(self) -> Answer:
+        """Return the answer as it is given again: free."""
+        return replace(self, cost=()) if self.cost else self
 
     def __repr__(self) -> str:
         mark = "" if self.secure else ", INSECURE: test noise, no guarantee"

@@ -7,7 +7,6 @@ import threading
 import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from tacit import validation
 from tacit.accounting.answer import Answer
@@ -15,6 +14,7 @@ from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.ledger import Analyst, Ledger, PlanId
+from tacit.ledger.answering import first_positions
 from tacit.ledger.composition import within
 from tacit.mechanisms.base import PaidPerAnswer, Run, VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -148,7 +148,7 @@ class Labeler(Uncopyable):
         given = {question: answer for question, answer in known if answer is not None}
         # A question answered elsewhere or long ago is not among them: its votes are counted in
         # vain, and the ledger returns the stored answer.
-        missing = _first_positions(questions, given)
+        missing = list(first_positions(questions, given).values())
         votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
             return [given[question] for question in questions]
@@ -163,7 +163,7 @@ class Labeler(Uncopyable):
 
     def _remember(self, questions: Sequence[bytes], answers: Sequence[Answer]) -> None:
         for question, answer in zip(questions, answers, strict=False):
-            self._given[question] = replace(answer, cost=()) if answer.cost else answer
+            self._given[question] = answer.without_cost()
         while len(self._given) > MOST_REMEMBERED:
             del self._given[next(iter(self._given))]
 
@@ -208,15 +208,6 @@ class Labeler(Uncopyable):
 
     def __repr__(self) -> str:
         return f"Labeler({self._mechanism!r}, {self._ledger!r})"
-
-
-def _first_positions(questions: Sequence[bytes], given: Mapping[bytes, Answer]) -> list[int]:
-    """Return the first position of each question that has no answer here."""
-    first: dict[bytes, int] = {}
-    for position, question in enumerate(questions):
-        if question not in given:
-            first.setdefault(question, position)
-    return list(first.values())
 
 
 class _Release:

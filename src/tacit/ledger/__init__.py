@@ -32,13 +32,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    # On first use: SQLAlchemy takes a while to import, and psycopg is an extra.
+    # Imported on first use: SQLAlchemy takes a while.
     if name == "SqliteLedger":
         from tacit.ledger.sqlite import SqliteLedger
 
         return SqliteLedger
     if name == "PostgresLedger":
-        from tacit.ledger.open import postgres
+        from tacit.ledger.postgres import PostgresLedger
 
-        return postgres().PostgresLedger
+        return PostgresLedger
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
@@ -13,7 +13,6 @@ from tacit.accounting.events import Event
 from tacit.errors import AllowanceExceeded, BudgetExceeded, LedgerError, LedgerUnavailable
 from tacit.ledger import failpoints as fp
 from tacit.ledger.chain import PlanId, Row, RowKind, encode_analyst, link
-from tacit.ledger.codec import without_cost
 from tacit.ledger.composition import within
 from tacit.ledger.failpoints import failpoint
 from tacit.ledger.plans import PlanRecord
@@ -85,7 +84,7 @@ class AnswerRequest:
         allowance = viewer.left(unseen) if viewer else {}
         fresh: dict[bytes, Answer] = {}
         rows: list[Row] = []
-        positions = _first_positions(self._keys, stored)
+        positions = first_positions(self._keys, stored)
         if positions:
             tally = record.tally(store)
             room = {event: most - tally.events[event] for event, most in record.plan.events}
@@ -249,11 +248,11 @@ def _cost_of(answers: Iterable[Answer]) -> Counter[Event]:
     return Counter(event for answer in answers for event in answer.cost)
 
 
-def _first_positions(keys: Sequence[bytes], stored: Answers) -> dict[bytes, int]:
-    """Return the first position of every key that has no stored answer."""
+def first_positions(keys: Sequence[bytes], answered: Container[bytes]) -> dict[bytes, int]:
+    """Return the first position of every key that is not answered."""
     positions: dict[bytes, int] = {}
     for position, key in enumerate(keys):
-        if key not in stored:
+        if key not in answered:
             positions.setdefault(key, position)
     return positions
 
@@ -270,7 +269,7 @@ def _in_order(keys: Sequence[bytes], stored: Answers, fresh: Answers) -> list[An
         if answer is None:
             break
         if key not in fresh or key in charged:
-            answer = without_cost(answer)
+            answer = answer.without_cost()
         charged.add(key)
         answers.append(answer)
     return answers

@@ -19,7 +19,7 @@ from typing import IO, Any
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerUnavailable
 from tacit.ledger.chain import Creation, Head, Restoration, Row, RowKind, link
 from tacit.ledger.ledger import Ledger
-from tacit.ledger.open import open_ledger, postgres, split
+from tacit.ledger.open import open_ledger, split
 from tacit.ledger.verify import verify_rows
 
 FORMAT = 1
@@ -164,9 +164,10 @@ def _write_ledger(where: str | os.PathLike[str], rows: list[Row]) -> None:
     if scheme == "memory":
         raise InvalidArgument("`where` must be a path or a URL of a ledger that lasts.")
     if scheme == "postgresql":
+        from tacit.ledger.postgres import PostgresDatabase
         from tacit.ledger.sql import write_rows
 
-        write_rows(postgres().PostgresDatabase(place, timeout=30.0), rows)
+        write_rows(PostgresDatabase(place, timeout=30.0), rows)
         return
     from tacit.ledger.sqlite import restore_file
 

@@ -8,7 +8,6 @@ its answer, so the state of a plan or of an analyst is read from the last row al
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.plan import Plan
@@ -98,8 +97,3 @@ def _unpack(layout: struct.Struct, body: bytes) -> tuple[int, ...]:
         return layout.unpack(body)
     except struct.error:
         raise ValueError("a body of another size") from None
-
-
-def without_cost(answer: Answer) -> Answer:
-    """Return the answer as it is given again: free."""
-    return replace(answer, cost=()) if answer.cost else answer

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
-from functools import lru_cache, reduce
+from functools import reduce
 
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import Event
@@ -195,7 +195,6 @@ def _conversion_delta(budget: Budget) -> float:
     return _down(Fraction(budget.delta) - _failure_limit(budget))
 
 
-@lru_cache(maxsize=64)
 def _rho_limit(budget: Budget) -> Fraction:
     delta = _conversion_delta(budget)
     if delta <= 0:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from types import ModuleType
+from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from tacit import validation
 from tacit.accounting.budget import Budget
-from tacit.errors import InvalidArgument, LedgerUnavailable
+from tacit.errors import InvalidArgument
 from tacit.ledger.composition import Composition
 from tacit.ledger.ledger import Ledger, check_fixed
 from tacit.ledger.memory import MemoryLedger
@@ -69,21 +69,17 @@ def _open_named(
         return MemoryLedger(
             budget, composition=composition or Composition.BASIC, allow_insecure=allow_insecure
         )
-    import tacit.ledger
+    options: dict[str, Any] = {
+        "budget": budget, "composition": composition, "allow_insecure": allow_insecure
+    }  # fmt: skip
+    # Imported on first use: SQLAlchemy takes a while.
+    if scheme == "sqlite":
+        from tacit.ledger.sqlite import SqliteLedger
 
-    kind = tacit.ledger.SqliteLedger if scheme == "sqlite" else tacit.ledger.PostgresLedger
-    return kind(place, budget=budget, composition=composition, allow_insecure=allow_insecure)
+        return SqliteLedger(place, **options)
+    from tacit.ledger.postgres import PostgresLedger
 
-
-def postgres() -> ModuleType:
-    """Return the module of PostgreSQL ledgers, which needs an extra."""
-    try:
-        from tacit.ledger import postgres as module
-    except ImportError as error:
-        raise LedgerUnavailable(
-            "A PostgreSQL ledger needs psycopg: pip install 'tacit[postgres]'."
-        ) from error
-    return module
+    return PostgresLedger(place, **options)
 
 
 def split(name: str) -> tuple[str, str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg  # noqa: F401 - the driver; without it the import fails here, not at first use
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -128,7 +127,12 @@ class PostgresDatabase(Database):
             "client_encoding": "utf8",
         }
         arguments = {name: value for name, value in options.items() if name not in self._url.query}
-        engine = sa.create_engine(self._url, connect_args=arguments, **ENGINE_OPTIONS)
+        try:
+            engine = sa.create_engine(self._url, connect_args=arguments, **ENGINE_OPTIONS)
+        except ImportError as error:
+            raise LedgerUnavailable(
+                "A PostgreSQL ledger needs psycopg: pip install 'tacit[postgres]'."
+            ) from error
         super().__init__(engine, timeout)
 
     @property
