@@ -330,7 +330,7 @@ def test_only_released_and_public_numbers_are_on_the_page(fitted: Any) -> None:
     fields = set(fitted.report(curve=True).to_dict())
     assert fields == {
         "format_version", "statement", "asked", "answered", "refused", "released", "settings",
-        "versions", "batches", "stopped", "command", "curve", "check",
+        "versions", "batches", "stopped", "command", "curve", "check", "signal",
     }  # fmt: skip
     released = fitted.released_.labels
     assert fitted.report().released == {

@@ -41,6 +41,7 @@ from tacit.estimators.releases import (
     ReleasedVotes,
     released_values,
 )
+from tacit.estimators.signal import signal_of
 from tacit.estimators.statements import (
     print_memory_estimate,
     statement_of,
@@ -321,6 +322,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Set the student; votes are kept no longer than planned questions are left."""
         self.student_: FittedStudent = student
         self._fit = fit
+        if fit.release is not None:
+            signal = signal_of(fit.settings, fit.release, fit.pool, len(self.classes_))
+            self._report = replace(self._report, signal=signal)
         if isinstance(fit.release, Released):
             self.__dict__.pop("_open_questions", None)
             if open_questions is not None and open_questions.left(fit.release) > 0:

@@ -106,4 +106,5 @@ def _released(corrected: Corrected, means: PlannedMeans, planned: int) -> Releas
         planned=planned,
         radii=corrected.radii,
         deviation=mechanism.sigma * mechanism.unit,
+        standpoints=corrected.standpoints,
     )

@@ -14,6 +14,7 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.events import Event
 from tacit.report import PrivacyStatement
 from tacit.students.passive import known_variance, released_labels
+from tacit.teachers.corrections import Standpoint
 from tacit.teachers.partition import IndexArray
 
 
@@ -51,11 +52,12 @@ class ReleasedRounds(PricedRelease):
     """One noisy mean correction per round.
 
     ``radii`` has what one unit of each answer is worth, ``deviation`` the standard deviation of the
-    noise in that unit.
+    noise in that unit, ``standpoints`` where the student stood in each round.
     """
 
     radii: tuple[float, ...]
     deviation: float
+    standpoints: tuple[Standpoint, ...]
 
 
 @dataclass(frozen=True)

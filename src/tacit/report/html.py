@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.report.frontier_lines import FrontierLines
 from tacit.report.public_check import PublicCheck
+from tacit.report.signal import SignalTest
 from tacit.report.statement import PrivacyStatement, rounded_up
 from tacit.report.svg import Line, Mark, Part, Row, bars, escaped, lines, swatch
 from tacit.students.active.curve import LearningCurve
@@ -62,6 +63,7 @@ def html_page(report: RunReport, frontier: Any = None) -> str:
     drawn = None if frontier is None else FrontierLines.of(frontier)
     sections = [
         _warning(statement),
+        _no_signal(report.signal),
         _statement(statement),
         _symbols(statement),
         _budget(statement),
@@ -100,6 +102,16 @@ def _warning(statement: PrivacyStatement) -> str:
     return (
         '<section class="card wide insecure" role="alert"><h2>Insecure: no guarantee</h2>'
         "<p>The noise came from a test source. Nothing on this page is protected.</p></section>"
+    )
+
+
+def _no_signal(signal: SignalTest | None) -> str:
+    if signal is None or signal.found:
+        return ""
+    _, _, words = str(signal).partition(": ")
+    return (
+        '<section class="card wide insecure" role="alert"><h2>No signal</h2>'
+        f"<p>{escaped(words[0].upper() + words[1:])}</p></section>"
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
 from tacit.report.public_check import PublicCheck
+from tacit.report.signal import SignalTest
 from tacit.report.statement import PrivacyStatement
 from tacit.students.active.curve import LearningCurve
 
@@ -48,6 +49,7 @@ def report_fields(saved: Mapping[str, Any]) -> dict[str, Any]:
         "command": _field(saved, "command", _text, ""),
         "curve": _field(saved, "curve", _curve, None),
         "check": _field(saved, "check", _check, None),
+        "signal": _field(saved, "signal", _signal, None),
     }
 
 
@@ -183,3 +185,7 @@ def _check(value: Any) -> PublicCheck:
     if len(counts) != len(classes) or any(len(row) != len(classes) for row in counts):
         raise ValueError
     return PublicCheck(classes, counts, _count(fields.get("unknown", 0)))
+
+
+def _signal(value: Any) -> SignalTest:
+    return SignalTest(_share(_mapping(value).get("p_value")))

@@ -13,6 +13,7 @@ from tacit.files.atomic import Source, replace_file
 from tacit.report.html import html_page
 from tacit.report.public_check import PublicCheck
 from tacit.report.reading import FORMAT_VERSION, parsed, report_fields, statement_of
+from tacit.report.signal import SignalTest
 from tacit.report.statement import PrivacyStatement
 from tacit.students.active.curve import LearningCurve
 
@@ -50,6 +51,8 @@ class RunReport:
         How the student grew from batch to batch.
     check : PublicCheck, optional
         How the student did on labelled *public* points.
+    signal : SignalTest, optional
+        Whether the released values hold more than noise.
     """
 
     statement: PrivacyStatement
@@ -64,6 +67,7 @@ class RunReport:
     command: str = ""
     curve: LearningCurve | None = None
     check: PublicCheck | None = None
+    signal: SignalTest | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain fields."""
@@ -81,6 +85,7 @@ class RunReport:
             "command": self.command,
             "curve": None if self.curve is None else self.curve.to_dict(),
             "check": None if self.check is None else self.check.to_dict(),
+            "signal": None if self.signal is None else self.signal.to_dict(),
         }
 
     def to_json(self) -> str:
@@ -144,7 +149,11 @@ class RunReport:
         )
         if self.corrected:
             released = f"    {self.statement.questions} rounds of corrections of the student.\n"
-        return f"{self.statement}\n\nReleased\n{released}{self._checked()}\nSettings\n{settings}"
+        tested = "" if self.signal is None else f"    {self.signal}\n"
+        return (
+            f"{self.statement}\n\nReleased\n{released}{tested}{self._checked()}"
+            f"\nSettings\n{settings}"
+        )
 
     @property
     def corrected(self) -> bool:

@@ -8,7 +8,7 @@ Proof: ``docs/proofs/rounds.md``.
 from tacit.teachers.corrections.coordinates import Coordinates
 from tacit.teachers.corrections.learners import LearnerCorrections
 from tacit.teachers.corrections.logistic import LogisticCorrections
-from tacit.teachers.corrections.rounds import Corrected, Schedule, correct_in_rounds
+from tacit.teachers.corrections.rounds import Corrected, Schedule, Standpoint, correct_in_rounds
 
 __all__ = [
     "Coordinates",
@@ -16,5 +16,6 @@ __all__ = [
     "LearnerCorrections",
     "LogisticCorrections",
     "Schedule",
+    "Standpoint",
     "correct_in_rounds",
 ]

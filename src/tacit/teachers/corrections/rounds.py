@@ -79,6 +79,19 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Standpoint:
+    """Where a student stood when a round began, in the metric of that round. Public.
+
+    ``position`` are its weights, ``intercept`` is the direction of the constant, and ``full_step``
+    how far a student moves per unit of the answer.
+    """
+
+    position: FloatArray
+    intercept: FloatArray
+    full_step: float
+
+
+@dataclass(frozen=True)
 class Corrected:
     """A student that was corrected, and what was released for it. Public.
 
@@ -89,6 +102,7 @@ class Corrected:
     weights: FloatArray
     answers: tuple[Answer, ...]
     radii: tuple[float, ...]
+    standpoints: tuple[Standpoint, ...] = ()
 
 
 def correct_in_rounds(
@@ -125,6 +139,7 @@ def correct_in_rounds(
     visited: list[FloatArray] = []
     answers: list[Answer] = []
     radii: list[float] = []
+    standpoints: list[Standpoint] = []
     for number in range(schedule.rounds):
         metric = Metric.of(pool, weights, n_classes, curved=teachers.curved)
         expected = np.sqrt((teachers.imagined(metric, rng) ** 2).sum(axis=1))
@@ -134,15 +149,23 @@ def correct_in_rounds(
         moved = radius * np.array(answer.share).reshape(weights.shape)
         # A teacher's shard is a small part of what it is fitted on: the rest is prior or pool.
         size = teachers.shard_size
-        step = schedule.gain(number) * metric.haste * (PRIOR_WEIGHT + size) / size / kept
-        weights = weights + step * (metric.whiten @ moved)
+        full = metric.haste * (PRIOR_WEIGHT + size) / size / kept
+        standpoints.append(_standpoint(metric, weights, full * radius))
+        weights = weights + schedule.gain(number) * full * (metric.whiten @ moved)
         visited.append(weights)
         answers.append(answer)
         radii.append(radius)
         if after_round is not None:
-            after_round(Corrected(weights, tuple(answers), tuple(radii)))
+            after_round(Corrected(weights, tuple(answers), tuple(radii), tuple(standpoints)))
     mean: FloatArray = np.mean(visited[-schedule.averaged :], axis=0)
-    return Corrected(mean, tuple(answers), tuple(radii))
+    return Corrected(mean, tuple(answers), tuple(radii), tuple(standpoints))
+
+
+def _standpoint(metric: Metric, weights: FloatArray, full_step: float) -> Standpoint:
+    intercept = np.zeros(len(weights))
+    intercept[-1] = 1.0
+    unwhiten = np.asarray(np.linalg.inv(metric.whiten), dtype=np.float64)
+    return Standpoint(unwhiten @ weights, unwhiten @ intercept, full_step)
 
 
 def _kept(lengths: FloatArray, radius: float) -> float:
