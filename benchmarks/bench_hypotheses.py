@@ -77,7 +77,7 @@ def measure(
     }
 
 
-def made_up() -> dict[str, dict[str, Any]]:
+def example_figures() -> dict[str, dict[str, Any]]:
     """Measure on uniform points with a tenth of the labels turned around."""
     rng = np.random.default_rng(0)
     x = rng.random(10**6)
@@ -115,7 +115,7 @@ def real() -> dict[str, dict[str, Any]]:
 
 def main() -> None:
     """Run all cases and write the record."""
-    figures = made_up()
+    figures = example_figures()
     try:
         figures |= real()
     except DataUnavailable as missing:

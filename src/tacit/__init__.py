@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from tacit.accounting.answer import Output as Output
     from tacit.accounting.budget import Budget as Budget
     from tacit.accounting.budget import Neighbouring as Neighbouring
+    from tacit.data.column import Column as Column
     from tacit.data.pool import PublicPool as PublicPool
     from tacit.data.representations.coordinates import PoolRepresentation as PoolRepresentation
     from tacit.data.representations.steps import StepFeatures as StepFeatures
-    from tacit.data.schema import Column as Column
     from tacit.data.schema import Schema as Schema
     from tacit.data.tables.read import read_table as read_table
     from tacit.estimators.classifier import PATEClassifier as PATEClassifier
@@ -48,7 +48,7 @@ _HOMES = {
     "Answer": "tacit.accounting.answer",
     "Budget": "tacit.accounting.budget",
     "ClippedMean": "tacit.mechanisms.clipped_mean",
-    "Column": "tacit.data.schema",
+    "Column": "tacit.data.column",
     "ConfidentVote": "tacit.mechanisms.confident",
     "Corrections": "tacit.estimators.methods",
     "ExponentialVote": "tacit.mechanisms.exponential",

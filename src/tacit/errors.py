@@ -16,7 +16,7 @@ The whole tree::
     │   ├── DamagedFile                                 what was saved was changed, or part is gone
     │   ├── ExposedFiles                                private files are open to other users
     │   ├── SavedFormatError                            not tacit's, or of another version
-    │   └── UntrustedTypes                              it holds types that nobody vouched for
+    │   └── UntrustedTypes                              it holds types that are not trusted
     └── LedgerError
         ├── LedgerUnavailable                           it cannot be opened, read or written
         ├── LedgerCorrupt                               a row was changed, removed or reordered
@@ -56,7 +56,7 @@ class TacitError(Exception):
 
 
 class InvalidArgument(TacitError, ValueError):
-    """An argument breaks its rule; the message says which, the rule, and the value received."""
+    """An argument breaks its rule; the message names it, the rule, and the value received."""
 
 
 class UnsupportedEvent(TacitError, NotImplementedError):
@@ -108,7 +108,7 @@ class SavedFormatError(PersistenceError):
 
 
 class UntrustedTypes(PersistenceError):
-    """The file holds types that nobody vouched for; the message lists them, none was made."""
+    """The file holds types that are not trusted; the message lists them, none was loaded."""
 
 
 class LedgerError(TacitError):

@@ -1,6 +1,6 @@
 """The only place where privacy noise is drawn.
 
-A guarantee holds for the noise law that its proof names, drawn from bits nobody can predict. Both
+A guarantee holds for the noise law that its proof names, drawn from unpredictable bits. Both
 are settled here: the laws are exact over the integers (no floating-point sample is ever rounded),
 the bits come from the operating system, and nothing weaker stands in when either is missing.
 

@@ -27,10 +27,10 @@ def _single(named: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _refuse(name: str, rule: str, value: Any, hint: str = "") -> InvalidArgument:
-    shown = repr(value)
-    if len(shown) > 80:
-        shown = shown[:77] + "..."
-    return InvalidArgument(f"`{name}` must be {rule}, got {shown}.{' ' + hint if hint else ''}")
+    text = repr(value)
+    if len(text) > 80:
+        text = text[:77] + "..."
+    return InvalidArgument(f"`{name}` must be {rule}, got {text}.{' ' + hint if hint else ''}")
 
 
 def _real(name: str, value: Any, rule: str) -> float:

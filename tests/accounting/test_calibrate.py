@@ -113,7 +113,6 @@ def test_laplace_settings_are_priced_within_the_budget(answers: int) -> None:
     for budget in (Budget(1.0, 1e-5), Budget(0.5)):
         scale = calibrate.laplace_scale(budget, answers=answers)
         _fits({LaplaceCounts(scale): answers}, budget)
-        assert calibrate.laplace_answers(budget, scale=scale) == answers
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 3.75])
@@ -130,13 +129,10 @@ def test_the_number_of_answers_inverts_the_noise() -> None:
         sigma = calibrate.gaussian_sigma(budget, answers=120, method=method)
         assert calibrate.gaussian_answers(budget, sigma=sigma * 1.0001, method=method) == 120
         assert calibrate.gaussian_answers(budget, sigma=sigma * 0.995, method=method) < 120
-    each = calibrate.exponential_epsilon(budget, answers=120)
-    assert calibrate.exponential_answers(budget, epsilon=each) == 120
 
 
 def test_noise_too_small_for_one_answer_gives_none() -> None:
     assert calibrate.gaussian_answers(Budget(0.1, 1e-5), sigma=1.0) == 0
-    assert calibrate.laplace_answers(Budget(0.1), scale=1.0) == 0
 
 
 def test_the_tight_threshold_is_far_below_the_papers() -> None:

@@ -61,7 +61,7 @@ def test_a_coin_shows_heads_below_its_exact_probability():
     assert not coin(0.0, noise=SecureNoise())
     tiny = ScriptedNoise(bits=[0])
     assert coin(2.0**-1074, noise=tiny)
-    assert tiny.asked[0].size == 1074
+    assert tiny.requests[0].size == 1074
 
 
 def test_a_subset_is_no_larger_than_the_whole():

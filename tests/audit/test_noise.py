@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.support.fit import FALSE_ALARM, chi_square_p, two_sample_p
 
 from tacit.audit import ScriptedNoise, SeededNoise
-from tacit.audit.noise import Asked
+from tacit.audit.noise import NoiseRequest
 from tacit.errors import InvalidArgument, NoiseError
 from tacit.noise import NoiseSource
 
@@ -108,12 +108,12 @@ def test_scripts_are_followed_and_requests_recorded():
     assert source.gaussian(3.0, 1).tolist() == [2]
     assert source.bits(1) == 0
     source.finish()
-    assert source.asked == [
-        Asked("gaussian", 2.0, 2),
-        Asked("laplace", 4.0, 1),
-        Asked("bits", None, 2),
-        Asked("gaussian", 3.0, 1),
-        Asked("bits", None, 1),
+    assert source.requests == [
+        NoiseRequest("gaussian", 2.0, 2),
+        NoiseRequest("laplace", 4.0, 1),
+        NoiseRequest("bits", None, 2),
+        NoiseRequest("gaussian", 3.0, 1),
+        NoiseRequest("bits", None, 1),
     ]
 
 

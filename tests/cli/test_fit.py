@@ -99,9 +99,9 @@ def test_without_a_terminal_somebody_must_have_agreed(desk) -> None:
 
 
 def test_on_a_terminal_it_asks(desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tacit.cli import running
+    from tacit.cli import private_run
 
-    monkeypatch.setattr(running, "_somebody_is_here", lambda: True)
+    monkeypatch.setattr(private_run, "_is_interactive", lambda: True)
     words = [word for word in desk.words() if word != "--yes"]
     refused = desk(*words, input="n\n")
     assert refused.exit_code == 1 and "Spend it?" in refused.stderr

@@ -182,7 +182,7 @@ def test_impossible_counts_are_refused_without_a_word_about_them(desk: Any) -> N
     refused = desk(*desk.words("label", **given, counts=bad))
     assert refused.exit_code == BAD_INPUT and "must sum to n_teachers=100" in refused.stderr
     missing = desk(*desk.words("label", **given | {"n_teachers": None}, counts=bad))
-    assert missing.exit_code == BAD_INPUT and "--n-teachers must say" in missing.stderr
+    assert missing.exit_code == BAD_INPUT and "--n-teachers must be the number" in missing.stderr
     both = desk(*desk.words("label", **given | {"private": bad}, counts=bad))
     assert both.exit_code == BAD_INPUT and "PRIVATE must be left out" in both.stderr
     assert not (desk.folder / "labels.csv").exists()

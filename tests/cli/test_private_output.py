@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import exit_codes as endings
-from tacit.cli import running
+from tacit.cli import exit_codes, private_run
 from tacit.ledger import SqliteLedger
 
 pytestmark = pytest.mark.needs("pandas")
@@ -98,9 +97,9 @@ def test_an_error_that_is_not_ours_is_not_quoted(
     def fails(*_: Any, **__: Any) -> Any:
         raise ValueError("could not convert canarybird")
 
-    monkeypatch.setattr(running.ProjectClassifier, "fit", fails)
+    monkeypatch.setattr(private_run.ProjectClassifier, "fit", fails)
     result = desk.fit()
-    assert result.exit_code == endings.DEFECT
+    assert result.exit_code == exit_codes.DEFECT
     assert "canarybird" not in result.output and "Unexpected ValueError" in result.stderr
     assert len(list((desk.folder / ".tacit" / "runs").glob("*.run"))) == 1
 
@@ -116,7 +115,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr("tacit.persistence.save_student", interrupted)
         result = desk.fit()
-    assert result.exit_code == endings.INTERRUPTED
+    assert result.exit_code == exit_codes.INTERRUPTED
     assert "goes on where" in result.stderr and old.read_bytes() == b"the old one"
     again = desk.fit("--json")
     assert again.exit_code == 0 and "paid for already" in again.stderr

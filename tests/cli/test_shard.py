@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tacit.cli import exit_codes as endings
+from tacit.cli import exit_codes
 from tacit.data.tables.files import WELL_FORMED
 
 pytestmark = pytest.mark.needs("pandas")
@@ -65,7 +65,7 @@ def test_a_dry_run_reads_no_record_and_makes_nothing(desk: Any) -> None:
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"id": None}, "--id must name the column that says whose record it is"),
+        ({"id": None}, "--id must name the column with the identifier of each record"),
         ({"id": "nobody"}, "no column 'nobody'"),
         ({"out": None}, "--out, --shards and --label"),
         ({"label": "person"}, "different columns"),
@@ -107,7 +107,10 @@ def test_a_finding_has_a_status_of_its_own(desk: Any) -> None:
 
 @pytest.mark.parametrize(
     ("problem", "status"),
-    [(RuntimeError("canarybird"), endings.DEFECT), (KeyboardInterrupt(), endings.INTERRUPTED)],
+    [
+        (RuntimeError("canarybird"), exit_codes.DEFECT),
+        (KeyboardInterrupt(), exit_codes.INTERRUPTED),
+    ],
 )
 def test_a_defect_or_an_interruption_shows_nothing_private(
     desk: Any, monkeypatch: pytest.MonkeyPatch, problem: BaseException, status: int

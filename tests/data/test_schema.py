@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit import read_table
-from tacit.data import Column, Kind, PointReader, Schema
+from tacit.data import Column, ColumnKind, PointReader, Schema
 from tacit.errors import InvalidArgument
 
 pd = pytest.importorskip("pandas")
@@ -76,7 +76,7 @@ def test_spellings_of_the_pool_are_shown_and_merged() -> None:
 def test_codes_for_missing_values_are_the_schemas() -> None:
     column = Column("age", missing=["-9"])
     assert np.isnan(column.read(["-9", -9.0, "-9.0", 3])).tolist() == [True, True, True, False]
-    known = Column("sex", Kind.CATEGORY, ["f", "m", "9"], missing=["9"])
+    known = Column("sex", ColumnKind.CATEGORY, ["f", "m", "9"], missing=["9"])
     assert known.read(["f", 9, "m"]).tolist() == [0, -1, 1]
 
 

@@ -36,7 +36,7 @@ from tacit.hypothesis_learners import (
     UniversalOracle,
 )
 from tacit.hypothesis_learners.agnostic_predictor import paper_rule
-from tacit.hypothesis_learners.asking import AnsweringLearner
+from tacit.hypothesis_learners.answering import AnsweringLearner
 from tacit.ledger import MemoryLedger, SqliteLedger, open_ledger
 from tacit.noise import SecureNoise
 

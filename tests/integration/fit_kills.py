@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tacit.cli import fit, label, running  # noqa: F401  (loaded before the first fork)
+from tacit.cli import fit, label, private_run  # noqa: F401  (loaded before the first fork)
 from tacit.cli.main import cli
 from tacit.data import PointReader
-from tacit.data.tables import Reading, read_pool
+from tacit.data.tables import ReadOptions, read_pool
 from tacit.labeling import question_keys
 from tacit.ledger import PlanId, open_ledger
 from tacit.persistence import load_student
@@ -130,7 +130,7 @@ def stage(folder: Path) -> str:
 
 
 def _unrecorded(folder: Path, ledger: object) -> list[str]:
-    pool = read_pool(folder / "pool.csv", Reading(), label="ill")
+    pool = read_pool(folder / "pool.csv", ReadOptions(), label="ill")
     names = question_keys(PointReader(pool.schema).records(pool.points))
     known = ledger.recorded(PlanId(1), names)  # type: ignore[attr-defined]
     found = []

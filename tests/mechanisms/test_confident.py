@@ -76,7 +76,7 @@ def test_refusals_pay_for_the_test_alone():
         (vote.test_event, vote.answer_event),
     ]
     # One draw for all the tests, one for all the answers.
-    assert [(a.scale, a.size) for a in noise.asked] == [(1.0, 3), (2.0, 2)]
+    assert [(a.scale, a.size) for a in noise.requests] == [(1.0, 3), (2.0, 2)]
 
 
 def test_two_classes_pay_for_one_moving_count_and_more_for_two():
@@ -109,7 +109,7 @@ def test_a_run_stops_at_the_planned_tests_before_drawing():
     run = vote.start(noise=noise)
     with pytest.raises(MechanismStopped, match="questions"):
         run.release(VoteCounts([[5, 5]] * 3, 10))
-    assert noise.asked == []
+    assert noise.requests == []
     assert [a.refused for a in run.release(VoteCounts([[5, 5]] * 2, 10))] == [True, True]
 
 

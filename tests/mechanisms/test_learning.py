@@ -154,7 +154,7 @@ def test_hierarchical_counts_draw_once_for_each_depth_and_fit_counts_without_noi
     counts = HierarchicalCounts(depth=5, release_epsilon=1.0, size=500)
     noise = ScriptedNoise(laplace=[0] * 62)
     assert counts.release(places, noise=noise).ravel().tolist() == sorted(places.tolist())
-    assert [request.size for request in noise.asked] == [2, 4, 8, 16, 32]
+    assert [request.size for request in noise.requests] == [2, 4, 8, 16, 32]
 
 
 def test_small_domain_keeps_its_guarantee():

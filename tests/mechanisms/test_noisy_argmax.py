@@ -94,7 +94,7 @@ def test_two_classes_share_one_noisy_count():
 def test_a_batch_takes_one_draw():
     noise = ScriptedNoise(gaussian=[0] * 12)
     GaussianVote(3.0, 3, 4).release(repeated((1, 2, 3), 4), noise=noise)
-    assert [(asked.kind, asked.size) for asked in noise.asked] == [("gaussian", 12)]
+    assert [(asked.kind, asked.size) for asked in noise.requests] == [("gaussian", 12)]
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_a_run_stops_at_the_planned_answers_before_drawing():
     run = GaussianVote(1.0, answers=2).start(noise=noise)
     with pytest.raises(MechanismStopped):
         run.release(repeated((1, 2), 3))
-    assert noise.asked == []
+    assert noise.requests == []
     assert len(run.release(repeated((1, 2), 2))) == 2
     with pytest.raises(MechanismStopped):
         run.release(repeated((1, 2), 1))

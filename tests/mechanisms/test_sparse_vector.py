@@ -258,7 +258,7 @@ def test_answers_are_the_exact_plurality():
 def test_noise_has_the_scales_of_the_proof():
     noise = ScriptedNoise(laplace=[0, 0])
     SparseVote(1.5, 2, cutoff=1).release(VoteCounts([clear(9)], 41), noise=noise)
-    assert [(a.kind, a.scale, a.size) for a in noise.asked] == [
+    assert [(a.kind, a.scale, a.size) for a in noise.requests] == [
         ("laplace", 3.0, 1),
         ("laplace", 1.5, 1),
     ]

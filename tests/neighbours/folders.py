@@ -16,7 +16,7 @@ from tests.neighbours.pairs import Pair
 
 from tacit import Corrections, PATEClassifier, PrivateOracle, Votes
 from tacit.data.shards import open_shards
-from tacit.data.tables import Reading, read_points
+from tacit.data.tables import ReadOptions, read_points
 from tacit.mechanisms import GaussianVote
 
 
@@ -36,7 +36,7 @@ def _run(pair: Pair, complete: bool, private: str, pool: str, public: dict[str, 
         return
     shards = open_shards("shards")
     public["fingerprint"] = shards.fingerprint
-    points = read_points(Path(pool), shards.sharding.schema, Reading())
+    points = read_points(Path(pool), shards.sharding.schema, ReadOptions())
     common: dict[str, Any] = {
         "epsilon": EPSILON, "delta": DELTA, "neighbouring": "add-remove", "verbose": False,
         "classes": [str(one) for one in pair.classes], "random_state": pair.settings % 1000,

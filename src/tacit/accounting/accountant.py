@@ -46,7 +46,7 @@ def checked_tally(tally: Tally) -> dict[Event, int]:
     for event, count in tally.items():
         if not isinstance(event, Event):
             raise UnsupportedEvent(
-                f"A {type(event).__name__} is not an event tacit knows; it cannot be priced."
+                f"A {type(event).__name__} is not a registered event; it cannot be priced."
             )
         validation.integer(0, count=count)
     return {event: int(count) for event, count in tally.items() if count}

@@ -172,8 +172,8 @@ def largest_resampled_base(epsilon: float, *, records: int) -> float:
     low, high = 0.0, validation.positive(epsilon=epsilon)  # resampling never helps
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        found = resampled(Budget(middle), records=records).epsilon
-        low, high = (middle, high) if found <= epsilon else (low, middle)
+        resampled_epsilon = resampled(Budget(middle), records=records).epsilon
+        low, high = (middle, high) if resampled_epsilon <= epsilon else (low, middle)
     return low
 
 

@@ -97,5 +97,5 @@ class Answer:
             return f"Answer(refused{mark})"
         if self.output is Output.LABEL:
             return f"Answer(label={self.label}{mark})"
-        shown = self.share if self.parameters is None else self.parameters
-        return f"Answer({self.output}={shown}{mark})"
+        text = self.share if self.parameters is None else self.parameters
+        return f"Answer({self.output}={text}{mark})"

@@ -140,11 +140,6 @@ def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
     return _settled(scale, 1, lambda b: {LaplaceCounts(b, moves): answers}, budget)
 
 
-def laplace_answers(budget: Budget, *, scale: float, moves: int = 2) -> int:
-    """Return how many Laplace releases fit the budget."""
-    return _most_answers(LaplaceCounts(scale, moves), budget)
-
-
 def exponential_epsilon(budget: Budget, *, answers: int) -> float:
     """Return the largest epsilon per answer at which ``answers`` selections fit the budget.
 
@@ -155,11 +150,6 @@ def exponential_epsilon(budget: Budget, *, answers: int) -> float:
     if budget.delta > 0:
         best = max(best, math.sqrt(8 * zcdp.rho_for_budget(budget) / answers))
     return _settled(best, -1, lambda e: {ExponentialSelection(e): answers}, budget)
-
-
-def exponential_answers(budget: Budget, *, epsilon: float) -> int:
-    """Return how many selections of this epsilon fit the budget."""
-    return _most_answers(ExponentialSelection(epsilon), budget)
 
 
 def vector_sigma(budget: Budget, *, releases: int, sensitivity: float, dimension: int) -> float:
@@ -347,9 +337,9 @@ def _least(fits: Callable[[float], bool], low: float, high: float, relative: flo
     return high
 
 
-def _needs_delta(budget: Budget, what: str) -> None:
+def _needs_delta(budget: Budget, subject: str) -> None:
     validation.instance(Budget, budget=budget)
     if budget.delta == 0:
         raise InvalidArgument(
-            f"`delta` must be above 0 for this, got 0.0: {what} has no pure price."
+            f"`delta` must be above 0 for this, got 0.0: {subject} has no pure price."
         )

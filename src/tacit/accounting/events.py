@@ -1,6 +1,6 @@
 """What was released, described once and priced in several currencies.
 
-An event says which mechanism ran and with which public settings; it holds nothing private. Every
+An event names the mechanism that ran and its public settings; it holds nothing private. Every
 price an accountant may use is a property of the event, proved on the mechanism's page in
 ``docs/proofs``. How many times an event happened is never part of it: accountants multiply, in one
 place. Two rules keep old ledgers true: the meaning of an event never changes, and an accountant
@@ -460,4 +460,6 @@ def event_from_dict(description: Mapping[str, Any]) -> Event:
     try:
         return event(**settings)
     except TypeError:
-        raise UnsupportedEvent(f"Event {kind!r} has settings this version does not know.") from None
+        raise UnsupportedEvent(
+            f"Event {kind!r} has settings that this version does not support."
+        ) from None

@@ -85,7 +85,7 @@ def _rho(tally: Tally) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What an odometer says, and what that means.
+    """The reading of an odometer: its price, and what that means.
 
     ``epsilon``
         Holds with total probability of failure ``delta``, whenever and why ever one stops.
@@ -125,21 +125,21 @@ class Odometer:
     def __init__(self, *, delta: float, first_level: float = 1e-3) -> None:
         self.delta = validation.probability(delta=delta)
         self.first_level = validation.positive(first_level=first_level)
-        self._seen: Counter[Event] = Counter()
+        self._tally: Counter[Event] = Counter()
 
     def add(self, event: Event, count: int = 1) -> None:
         """Record that an event happened."""
-        for known, times in checked_tally({event: count}).items():
-            if known.delta:
+        for checked_event, times in checked_tally({event: count}).items():
+            if checked_event.delta:
                 raise BudgetExceeded(
-                    f"An odometer cannot carry {known.kind!r} events, which fail by themselves: "
-                    "use a PrivacyFilter with a failure_share."
+                    f"An odometer cannot carry {checked_event.kind!r} events, which fail by "
+                    "themselves: use a PrivacyFilter with a failure_share."
                 )
-            self._seen[known] += times
+            self._tally[checked_event] += times
 
     def read(self) -> Reading:
         """Return the present reading."""
-        rho = _rho(self._seen)
+        rho = _rho(self._tally)
         if rho == 0:
             return Reading(0.0, 0.0, self.delta)
         level = max(0, math.ceil(math.log2(rho / self.first_level)))

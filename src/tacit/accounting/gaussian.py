@@ -45,8 +45,8 @@ def gdp_mu(epsilon: float, delta: float) -> float:
     validation.probability(delta=delta)
 
     def excess(log_mu: float) -> float:
-        found = gdp_delta(epsilon, math.exp(log_mu))
-        return math.log(found) - math.log(delta) if found > 0 else -800.0
+        reached_delta = gdp_delta(epsilon, math.exp(log_mu))
+        return math.log(reached_delta) - math.log(delta) if reached_delta > 0 else -800.0
 
     low, high = math.log(epsilon) - 8, math.log(epsilon + 10)
     while excess(high) < 0:
@@ -97,10 +97,10 @@ def rounded_epsilon(delta: float, mu: float, distance: float) -> float:
     if excess(high) > 0:
         # The distance grows with epsilon: the least excess lies before it takes over.
         grid = np.linspace(0.0, min(high, _LARGEST_EPSILON), 2001)
-        found = [float(at) for at in grid if excess(float(at)) <= 0]
-        if not found:
+        sufficient = [float(at) for at in grid if excess(float(at)) <= 0]
+        if not sufficient:
             return math.inf
-        high = found[0]
+        high = sufficient[0]
     low = 0.0
     while high - low > 1e-12 * max(1.0, high):
         middle = (low + high) / 2

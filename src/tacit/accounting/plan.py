@@ -91,14 +91,14 @@ class Plan:
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Read back what ``to_json`` wrote."""
-        found: Mapping[str, Any] = json.loads(text)
+        fields: Mapping[str, Any] = json.loads(text)
         return cls(
-            mechanism=found["mechanism"],
-            events=tuple((event_from_dict(e["event"]), int(e["most"])) for e in found["events"]),
-            guarantee=Budget(**found["guarantee"]),
-            accountant=found["accountant"],
-            output=Output(found["output"]),
-            width=int(found["width"]),
-            unit=float(found["unit"]),
-            sigma=float(found["sigma"]),
+            mechanism=fields["mechanism"],
+            events=tuple((event_from_dict(e["event"]), int(e["most"])) for e in fields["events"]),
+            guarantee=Budget(**fields["guarantee"]),
+            accountant=fields["accountant"],
+            output=Output(fields["output"]),
+            width=int(fields["width"]),
+            unit=float(fields["unit"]),
+            sigma=float(fields["sigma"]),
         )

@@ -105,10 +105,10 @@ def flipped_epsilon(flip: float, *, epsilon: float = 0.0, delta: float = 0.0) ->
     epsilon = validation.non_negative(epsilon=epsilon)
     if delta != 1:
         validation.fraction(delta=delta)
-    kept = 1 - 2 * flip
-    at_zero = kept * delta / flip
+    slope = 1 - 2 * flip
+    at_zero = slope * delta / flip
     # Where both constraints bind: p' = (1 - delta)/(1 + e^epsilon) and p = 1 - p'.
-    low = flip + kept * (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
+    low = flip + slope * (1 - delta) * math.exp(-epsilon) / (1 + math.exp(-epsilon))
     return math.log1p(max(at_zero, (1 - 2 * low) / low)) * (1 + _ROUNDING)
 
 
@@ -166,8 +166,8 @@ def net_failure(eta: float, *, draws: int, population: int, growth: Growth) -> f
     if missed > population - draws:
         return 0.0  # two hypotheses that differ on so many points differ on the subset
     log_whole = _log_pairs(growth(population)) + _log_missed(missed, draws, population)
-    found = min(0.0, log_whole, _log_double(eta, draws, growth))
-    return min(1.0, math.exp(found) * (1 + 1e-9))
+    log_failure = min(0.0, log_whole, _log_double(eta, draws, growth))
+    return min(1.0, math.exp(log_failure) * (1 + 1e-9))
 
 
 def smallest_net(failure: float, *, draws: int, population: int, growth: Growth) -> float:
@@ -184,8 +184,8 @@ def smallest_net(failure: float, *, draws: int, population: int, growth: Growth)
     failure = validation.probability(failure=failure)
 
     def fails(eta: float) -> bool:
-        found = net_failure(eta, draws=draws, population=population, growth=growth)
-        return found > failure
+        bound = net_failure(eta, draws=draws, population=population, growth=growth)
+        return bound > failure
 
     low, high = 0.0, 1.0
     while high - low > 1e-6 * high:

@@ -70,7 +70,7 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     best = _best(quick, tally, delta)
     if thorough or not math.isfinite(best.epsilon):
         slow: list[Accountant] = [LossAccountant(), RenyiAccountant()]
-        best = min(best, _best(slow, tally, delta), key=lambda found: found.epsilon)
+        best = min(best, _best(slow, tally, delta), key=lambda candidate: candidate.epsilon)
     if not math.isfinite(best.epsilon):
         raise InvalidArgument(
             f"`delta` must be larger for these events, got {delta!r}: "
@@ -84,7 +84,7 @@ def _best(accountants: list[Accountant], tally: Tally, delta: float) -> Price:
     best = Price(math.inf, delta, "none")
     for accountant in accountants:
         if accountant.supports(tally):
-            found = accountant.epsilon(tally, delta)
-            if found < best.epsilon:
-                best = Price(found, delta, accountant.name)
+            epsilon = accountant.epsilon(tally, delta)
+            if epsilon < best.epsilon:
+                best = Price(epsilon, delta, accountant.name)
     return best

@@ -33,8 +33,8 @@ def composed_delta(epsilon: float, pure_epsilon: float, count: int) -> float:
     validation.positive_integer(count=count)
     flips = np.arange(0, count + 1, dtype=np.float64)
     loss = (count - 2 * flips) * pure_epsilon
-    kept = loss > epsilon
-    flips, loss = flips[kept], loss[kept]
+    contributes = loss > epsilon
+    flips, loss = flips[contributes], loss[contributes]
     if flips.size == 0:
         return 0.0
     log_choose = (

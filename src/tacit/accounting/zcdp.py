@@ -41,10 +41,10 @@ def epsilon_from_rho(rho: float, delta: float) -> float:
         )
 
     middle = 0.5 * math.log(math.log(1 / delta) / rho)
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         at, bounds=(middle - 12, middle + 12), method="bounded", options={"xatol": 1e-10}
     )
-    return max(0.0, float(found.fun))
+    return max(0.0, float(optimum.fun))
 
 
 def rho_for_budget(budget: Budget) -> float:

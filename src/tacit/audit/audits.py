@@ -13,7 +13,7 @@ from tacit.accounting.answer import Answer, Output
 from tacit.audit.checks.findings import votes_of
 from tacit.audit.estimates import AuditResult, audit
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import Counts
+from tacit.audit.reference_laws import Counts
 from tacit.audit.subjects import (
     SelectionSubject,
     Subject,
@@ -113,8 +113,12 @@ def _inputs(subject: Subject | SelectionSubject) -> list[tuple[str, Release, Rel
         stable = subject.mechanism
         bar = stable.threshold
         return [
-            ("near the bar", _Stable(stable, bar, "a"), _Stable(stable, bar + 1, "a")),
-            ("unstable", _Stable(stable, 0, "a"), _Stable(stable, 0, "b")),
+            (
+                "near the bar",
+                _StableReleases(stable, bar, "a"),
+                _StableReleases(stable, bar + 1, "a"),
+            ),
+            ("unstable", _StableReleases(stable, 0, "a"), _StableReleases(stable, 0, "b")),
         ]
     assert isinstance(subject.mechanism, VoteMechanism)
     return [
@@ -168,7 +172,7 @@ class _Voting:
 
 
 def _summary(answers: Sequence[Answer]) -> Hashable:
-    """Return what tells the two inputs apart: how often each answer, or how far shares lean."""
+    """Return the statistic that distinguishes the inputs: counts of answers, or lean of shares."""
     if answers and answers[0].output is Output.SHARE:
         return sum(answer.values[1] - answer.values[0] for answer in answers if answer.values)
     return frozenset(Counter(answer.values for answer in answers).items())
@@ -180,12 +184,12 @@ class _Selecting:
     scores: tuple[int, ...]
 
     def __call__(self, noise: NoiseSource) -> Hashable:
-        found = self.subject.select(list(self.scores), epsilon=self.subject.epsilon, noise=noise)
-        return found.index
+        selected = self.subject.select(list(self.scores), epsilon=self.subject.epsilon, noise=noise)
+        return selected.index
 
 
 @dataclass(frozen=True)
-class _Stable:
+class _StableReleases:
     mechanism: StableRelease
     distance: int
     value: str
@@ -193,8 +197,8 @@ class _Stable:
     def __call__(self, noise: NoiseSource) -> Hashable:
         run = self.mechanism.start(noise=noise)
         releases = range(self.mechanism.releases)
-        said = [run.release(self.value, self.distance).value for _ in releases]
-        return frozenset(Counter(said).items())
+        released = [run.release(self.value, self.distance).value for _ in releases]
+        return frozenset(Counter(released).items())
 
 
 @dataclass(frozen=True, eq=False)

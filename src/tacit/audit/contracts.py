@@ -12,11 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 from tacit.audit.audits import audit_subject
-from tacit.audit.checks import costs, decisions, hygiene, laws, others, path, prices, shards
+from tacit.audit.checks import (
+    costs,
+    decisions,
+    hygiene,
+    laws,
+    other_mechanisms,
+    path,
+    prices,
+    shards,
+)
 from tacit.audit.checks.findings import Findings
 from tacit.audit.estimates import in_parallel
-from tacit.audit.evidence import FALSE_ALARM, Problem, unlikely
-from tacit.audit.oracles import is_known, noise_of
+from tacit.audit.evidence import FALSE_ALARM, FailedCheck, unlikely
+from tacit.audit.reference_laws import is_known, noise_of
 from tacit.audit.subjects import EXAMPLES, SelectionSubject, Subject, as_subject
 from tacit.mechanisms import ClippedMean, Mechanism, StableRelease, VoteMechanism
 
@@ -58,7 +67,7 @@ CHECKS: dict[str, Check] = {
 
 
 def check_measured(subject: Subject, findings: Findings, seed: int, samples: int = 4000) -> None:
-    """Whole runs on neighbouring votes cannot be told apart beyond the price."""
+    """Whole runs on neighbouring votes cannot be distinguished beyond the price."""
     for one in audit_subject(
         "subject", subject, samples=samples, confidence=1 - FALSE_ALARM / 10, seed=seed, jobs=1,
         progress=False,
@@ -79,14 +88,14 @@ WITHOUT_AN_ORACLE: dict[str, Check] = {
     "audit": path.check_audit,
     "measured": check_measured,
 }
-"""The checks of a mechanism whose law ``tacit.audit.oracles`` does not know: one of yours."""
+"""The checks of a mechanism without a definition in ``tacit.audit.reference_laws``."""
 
 
 class CheckFailed(AssertionError):
     """A mechanism does not do what it should; ``problems`` lists everything that was found."""
 
-    def __init__(self, name: str, found: Iterable[Problem]) -> None:
-        self.problems = tuple(found)
+    def __init__(self, name: str, problems: Iterable[FailedCheck]) -> None:
+        self.problems = tuple(problems)
         lines = "\n".join(f"  - {problem}" for problem in self.problems)
         super().__init__(f"{name} failed {len(self.problems)} checks:\n{lines}")
 
@@ -129,9 +138,9 @@ def check_mechanism(
     --------
     >>> check_mechanism("gaussian-label", seed=1, secure=False)
     """
-    found = problems(subject, seed=seed, n_teachers=n_teachers, delta=delta, secure=secure)
-    if found:
-        raise CheckFailed(_name(subject), found)
+    wrong = problems(subject, seed=seed, n_teachers=n_teachers, delta=delta, secure=secure)
+    if wrong:
+        raise CheckFailed(_name(subject), wrong)
 
 
 def problems(
@@ -141,13 +150,13 @@ def problems(
     n_teachers: int | None = None,
     delta: float | None = None,
     secure: bool = True,
-) -> list[Problem]:
+) -> list[FailedCheck]:
     """Return what ``check_mechanism`` would raise: everything found wrong."""
-    found = findings_of(as_subject(subject, n_teachers, delta), seed=seed, secure=secure)
-    distinct = list(dict.fromkeys(found.problems))
-    for trial, p in unlikely(found.trials, STATISTICAL_SHARE)[:20]:
-        seen = f"seen {trial.hits} times in {trial.n}, expected {trial.n * trial.chance:.1f}"
-        distinct.append(Problem("law", f"{trial.name}: {seen} (p = {p:.1g})"))
+    findings = findings_of(as_subject(subject, n_teachers, delta), seed=seed, secure=secure)
+    distinct = list(dict.fromkeys(findings.problems))
+    for trial, p in unlikely(findings.trials, STATISTICAL_SHARE)[:20]:
+        frequency = f"seen {trial.hits} times in {trial.n}, expected {trial.n * trial.chance:.1f}"
+        distinct.append(FailedCheck("law", f"{trial.name}: {frequency} (p = {p:.1g})"))
     return distinct
 
 
@@ -158,7 +167,7 @@ def findings_of(subject: Subject | SelectionSubject, *, seed: int, secure: bool 
         try:
             check(findings, seed)
         except Exception as error:  # a mechanism that breaks down has failed the check
-            findings.problems.append(Problem(name, f"{type(error).__name__}: {error}"))
+            findings.problems.append(FailedCheck(name, f"{type(error).__name__}: {error}"))
     return findings
 
 
@@ -172,12 +181,14 @@ def _battery(
 ) -> list[tuple[str, Callable[[Findings, int], None]]]:
     """Return the checks that apply, each as a function of findings and seed."""
     if isinstance(subject, SelectionSubject):
-        return [("selection", lambda f, s: others.check_selection(subject, f, s, secure))]
+        return [("selection", lambda f, s: other_mechanisms.check_selection(subject, f, s, secure))]
     mechanism = subject.mechanism
     if isinstance(mechanism, ClippedMean):
-        return [("mean", lambda f, s: others.check_clipped_mean(subject, f, s, secure))]
+        return [("mean", lambda f, s: other_mechanisms.check_clipped_mean(subject, f, s, secure))]
     if isinstance(mechanism, StableRelease):
-        return [("stable", lambda f, s: others.check_stable_release(subject, f, s, secure))]
+        return [
+            ("stable", lambda f, s: other_mechanisms.check_stable_release(subject, f, s, secure))
+        ]
     assert isinstance(mechanism, VoteMechanism)
     named = set(noise_of(mechanism).values())
     chosen = CHECKS if is_known(mechanism) else WITHOUT_AN_ORACLE
@@ -215,8 +226,12 @@ def check_seeds(
     """Put every example through ``check_mechanism`` with every seed; return what failed."""
 
     def one(seed: int) -> list[FailedRun]:
-        found = ((name, problems(name, seed=seed, secure=secure)) for name in names)
-        return [FailedRun(name, seed, tuple(map(str, what))) for name, what in found if what]
+        outcomes = ((name, problems(name, seed=seed, secure=secure)) for name in names)
+        return [
+            FailedRun(name, seed, tuple(map(str, messages)))
+            for name, messages in outcomes
+            if messages
+        ]
 
     failed = in_parallel(one, seeds, jobs=jobs, progress=progress, label="seeded runs")
     return [run for some in failed for run in some]

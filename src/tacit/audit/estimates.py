@@ -4,7 +4,7 @@ A price is an upper bound with a proof; an audit is a lower bound with a measure
 mechanism many times on two neighbouring inputs, looks for a set of outputs that one of them gives
 more often, and reports the epsilon that this difference forces. When the measured bound lies above
 the claimed price, something is wrong: the proof, the code or the noise. When it lies below, nothing
-is proved: another pair of inputs or more samples might tell more.
+is proved: another pair of inputs or more samples might show more.
 
 Half of the samples choose the set of outputs, the other half measures it, so the choice costs no
 confidence. Both probabilities are bounded by exact binomial (Clopper-Pearson) limits.
@@ -58,7 +58,7 @@ class AuditResult:
     Parameters
     ----------
     epsilon_lower : float
-        Zero when the two inputs could not be told apart.
+        Zero when the two inputs could not be distinguished.
     delta : float
         The delta at which it holds.
     confidence : float
@@ -92,7 +92,7 @@ def audit(
     ----------
     first, second : callable (seed, size) -> sequence of hashable
         Give outputs of the mechanism on each input. Large or continuous outputs should be mapped to
-        a few values that still tell the inputs apart: mapping can only lower the bound.
+        a few values that still distinguish the inputs: mapping can only lower the bound.
     delta : float, default 0
         In [0, 1).
     samples : int
@@ -155,8 +155,8 @@ def lower_bound(
     """Return the bound from counts of outputs: ``choose`` picks the set, ``measure`` tests it."""
     risk = (1 - confidence) / _BOUNDS
     best, direction = 0.0, Direction.NEITHER
-    for found, (p, q) in ((Direction.FIRST, (0, 1)), (Direction.SECOND, (1, 0))):
-        telling = _telling_outputs(choose[p], choose[q], delta, risk)
+    for candidate, (p, q) in ((Direction.FIRST, (0, 1)), (Direction.SECOND, (1, 0))):
+        telling = _likeliest_outputs(choose[p], choose[q], delta, risk)
         hits_p = sum(measure[p][output] for output in telling)
         hits_q = sum(measure[q][output] for output in telling)
         (epsilon,) = _epsilons(
@@ -164,11 +164,11 @@ def lower_bound(
             delta, risk,
         )  # fmt: skip
         if epsilon > best:
-            best, direction = float(epsilon), found
+            best, direction = float(epsilon), candidate
     return best, direction
 
 
-def _telling_outputs(
+def _likeliest_outputs(
     often: Counter[Hashable], seldom: Counter[Hashable], delta: float, risk: float
 ) -> list[Hashable]:
     """Return the outputs of largest likelihood ratio, as many as give the largest bound."""

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     "FALSE_ALARM",
-    "Problem",
+    "FailedCheck",
     "Trial",
     "integer_trials",
     "law_trials",
@@ -37,7 +37,7 @@ _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FailedCheck:
     """One thing that is wrong, and which check found it."""
 
     check: str
@@ -107,8 +107,8 @@ def p_values(trials: Sequence[Trial]) -> NDArray[np.float64]:
     at_least = np.where(hits > 0, special.betainc(np.maximum(hits, 1), n - hits + 1, chance), 1.0)
     more = np.minimum(hits, n - 1)
     at_most = np.where(hits < n, special.betaincc(more + 1, n - more, chance), 1.0)
-    found: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(at_least, at_most))
-    return found
+    two_sided: NDArray[np.float64] = np.minimum(1.0, 2 * np.minimum(at_least, at_most))
+    return two_sided
 
 
 def unlikely(

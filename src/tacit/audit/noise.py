@@ -2,7 +2,7 @@
 
 Nothing drawn here protects anyone. ``SeededNoise`` gives the laws of ``SecureNoise`` reproducibly
 and fast; ``ScriptedNoise`` gives values chosen by the test. Both answer ``secure`` with False, so
-that what is released with them can be told apart.
+that releases made with them can be recognised.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tacit import validation
 from tacit.errors import InvalidArgument, NoiseError
 from tacit.noise import IntArray, Uncopyable, checked_scale
 
-__all__ = ["Asked", "ScriptedNoise", "SeededNoise"]
+__all__ = ["NoiseRequest", "ScriptedNoise", "SeededNoise"]
 
 _LARGEST_TABLE_SIGMA = 2.0**16
 _TABLE_REACH = 11  # in sigmas: the mass beyond is below 1e-26
@@ -107,7 +107,7 @@ def _negated_gaussian_tails(sigma: float) -> NDArray[np.float64]:
     return np.append(-sums[1:] / sums[0], 0.0)
 
 
-class Asked(NamedTuple):
+class NoiseRequest(NamedTuple):
     """One request made of a scripted source; ``scale`` is None for bits."""
 
     kind: str
@@ -127,7 +127,7 @@ class ScriptedNoise(Uncopyable):
 
     Attributes
     ----------
-    asked : list of Asked
+    requests : list of NoiseRequest
         Every request so far: kind, scale and size.
 
     Examples
@@ -135,12 +135,12 @@ class ScriptedNoise(Uncopyable):
     >>> noise = ScriptedNoise(gaussian=[1, -2])
     >>> noise.gaussian(3.0, size=2)
     array([ 1, -2])
-    >>> noise.asked
-    [Asked(kind='gaussian', scale=3.0, size=2)]
+    >>> noise.requests
+    [NoiseRequest(kind='gaussian', scale=3.0, size=2)]
     >>> noise.finish()
     """
 
-    __slots__ = ("_left", "asked")
+    __slots__ = ("_left", "requests")
 
     def __init__(
         self,
@@ -149,7 +149,7 @@ class ScriptedNoise(Uncopyable):
         bits: Iterable[int] = (),
     ) -> None:
         self._left = {"gaussian": list(gaussian), "laplace": list(laplace), "bits": list(bits)}
-        self.asked: list[Asked] = []
+        self.requests: list[NoiseRequest] = []
 
     @property
     def secure(self) -> bool:
@@ -167,7 +167,7 @@ class ScriptedNoise(Uncopyable):
     def bits(self, n: int) -> int:
         """Return the next entry of the bit script, which must fit ``n`` bits."""
         n = validation.integer(0, n=n)
-        self.asked.append(Asked("bits", None, n))
+        self.requests.append(NoiseRequest("bits", None, n))
         (value,) = self._take("bits", 1)
         if not 0 <= value < 2**n:
             raise InvalidArgument(f"The scripted bits {value} do not fit {n} bits.")
@@ -185,7 +185,7 @@ class ScriptedNoise(Uncopyable):
 
     def _draw(self, kind: str, scale: float, size: int) -> IntArray:
         size = validation.integer(0, size=size)
-        self.asked.append(Asked(kind, scale, size))
+        self.requests.append(NoiseRequest(kind, scale, size))
         return np.array(self._take(kind, size), dtype=np.int64)
 
     def _take(self, kind: str, size: int) -> list[int]:
@@ -195,5 +195,5 @@ class ScriptedNoise(Uncopyable):
                 f"The {kind} script ran out: {size} asked for, {len(left)} left. "
                 "Write more values into the script, or ask for fewer."
             )
-        taken, self._left[kind] = left[:size], left[size:]
-        return taken
+        values, self._left[kind] = left[:size], left[size:]
+        return values

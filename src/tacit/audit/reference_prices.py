@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.calibrate import Calibration
-from tacit.audit.oracles import Pmf, gaussian_law, laplace_law
+from tacit.audit.reference_laws import Pmf, gaussian_law, laplace_law
 from tacit.mechanisms import (
     ClippedMean,
     ConfidentVote,
@@ -148,12 +148,12 @@ def hockey_stick(p: FloatArray, q: FloatArray, epsilon: float) -> float:
 
 def renyi(p: FloatArray, q: FloatArray, orders: FloatArray) -> FloatArray:
     """Return the Renyi divergence of one direction of one pair of laws at each order."""
-    kept = p > 0
+    positive = p > 0
     with np.errstate(divide="ignore"):
-        log_p, log_q = np.log(p[kept]), np.log(q[kept])
+        log_p, log_q = np.log(p[positive]), np.log(q[positive])
     terms = orders[:, None] * log_p + (1 - orders[:, None]) * log_q
-    found: FloatArray = np.logaddexp.reduce(terms, axis=1) / (orders - 1)
-    return found
+    divergences: FloatArray = np.logaddexp.reduce(terms, axis=1) / (orders - 1)
+    return divergences
 
 
 def response_renyi(epsilon: float, orders: FloatArray) -> FloatArray:
@@ -206,11 +206,11 @@ def _coarse(losses: FloatArray, chances: FloatArray) -> tuple[FloatArray, FloatA
 
 
 def _factors(events: Sequence[Stated]) -> dict[tuple[str, float], int]:
-    found: dict[tuple[str, float], int] = {}
+    factors: dict[tuple[str, float], int] = {}
     for event in events:
         for factor in event.pair:
-            found[factor] = found.get(factor, 0) + event.most
-    return found
+            factors[factor] = factors.get(factor, 0) + event.most
+    return factors
 
 
 def _composed(kind: str, parameter: float, times: int) -> tuple[FloatArray, FloatArray]:
@@ -256,8 +256,8 @@ def _convolved(a: Pmf, b: Pmf) -> Pmf:
 
     short = len(a.chances) < 2000
     full = np.convolve(a.chances, b.chances) if short else fftconvolve(a.chances, b.chances)
-    kept = np.flatnonzero(full > 1e-18)
-    first, last = int(kept[0]), int(kept[-1])
+    support = np.flatnonzero(full > 1e-18)
+    first, last = int(support[0]), int(support[-1])
     return Pmf(a.low + b.low + first, full[first : last + 1])
 
 
@@ -280,7 +280,7 @@ def known_epsilon(events: Sequence[Stated], delta: float) -> float:
     rest = delta - sum(event.failure * event.most for event in events)
     if rest < 0:
         return math.inf
-    found = [sum(event.pure * event.most for event in events)]
+    epsilons = [sum(event.pure * event.most for event in events)]
     if rest > 0:
         # [CKS20, Proposition 12] at a dense grid of orders.
         a = _FINE_ORDERS
@@ -288,8 +288,8 @@ def known_epsilon(events: Sequence[Stated], delta: float) -> float:
             a = event.orders(a)
         curve = sum((event.most * event.renyi(a) for event in events), np.zeros(1))
         bounds = curve + np.log1p(-1 / a) - (math.log(rest) + np.log(a)) / (a - 1)
-        found.append(max(0.0, float(np.nanmin(bounds))))
+        epsilons.append(max(0.0, float(np.nanmin(bounds))))
     if len({event.pure for event in events}) == 1 and math.isfinite(events[0].pure):
         times = sum(event.most for event in events)
-        found.append(_epsilon_of(*_composed("response", events[0].pure, times), rest))
-    return min(found)
+        epsilons.append(_epsilon_of(*_composed("response", events[0].pure, times), rest))
+    return min(epsilons)

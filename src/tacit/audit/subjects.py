@@ -15,7 +15,7 @@ from typing import Any
 
 from tacit.accounting.answer import Output
 from tacit.accounting.calibrate import Calibration
-from tacit.audit.oracles import Counts, noise_of
+from tacit.audit.reference_laws import Counts, noise_of
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import (
     ClippedMean,
@@ -68,8 +68,8 @@ class SelectionSubject:
     @property
     def select(self) -> Select:
         """The function as it is now."""
-        found: Select = getattr(exponential, self.function)
-        return found
+        function: Select = getattr(exponential, self.function)
+        return function
 
 
 EXAMPLES: dict[str, Subject | SelectionSubject] = {
@@ -116,10 +116,10 @@ def as_subject(
         )
     if subject not in EXAMPLES:
         raise InvalidArgument(f"`subject` must be one of {', '.join(EXAMPLES)}, got {subject!r}.")
-    found = EXAMPLES[subject]
-    if delta is None or isinstance(found, SelectionSubject):
-        return found
-    return dataclasses.replace(found, delta=delta)
+    example = EXAMPLES[subject]
+    if delta is None or isinstance(example, SelectionSubject):
+        return example
+    return dataclasses.replace(example, delta=delta)
 
 
 def _with_a_few_answers(mechanism: Any) -> Mechanism:
@@ -130,9 +130,9 @@ def _with_a_few_answers(mechanism: Any) -> Mechanism:
             f"{type(mechanism).__name__}."
         )
     room = {
-        name: max(6, found)
+        name: max(6, value)
         for name in ("answers", "questions")
-        if isinstance(found := getattr(mechanism, name, None), int)
+        if isinstance(value := getattr(mechanism, name, None), int)
     }
     roomier: Mechanism = dataclasses.replace(mechanism, **room)
     return roomier
@@ -253,9 +253,9 @@ def shrunk(subject: Subject) -> Subject:
     """Return the subject with room for a few questions: plans of thousands take long to use up."""
     limits = {"answers": 6, "questions": 6, "cutoff": 3, "releases": 4}
     smaller = {
-        name: min(limit, found)
+        name: min(limit, value)
         for name, limit in limits.items()
-        if isinstance(found := getattr(subject.mechanism, name, None), int)
+        if isinstance(value := getattr(subject.mechanism, name, None), int)
     }
     mechanism: Any = subject.mechanism
     return dataclasses.replace(subject, mechanism=dataclasses.replace(mechanism, **smaller))

@@ -82,7 +82,7 @@ def audit(
     it. The outputs force a lower bound on epsilon. It must stay below the price; how far below is
     no finding: an audit can show that a mechanism leaks, never that it does not.
 
-    Without arguments all mechanisms are audited. Exit status 1 says that a bound is above its
+    Without arguments all mechanisms are audited. Exit status 1 means that a bound is above its
     price, or that a seeded run failed.
 
     \b
@@ -103,17 +103,17 @@ def audit(
     show = not quiet and not as_json
     if show:
         click.echo(_HEADER)
-    found = []
+    measured = []
     for name, subject in subjects:
-        for one in audit_subject(
+        for measurement in audit_subject(
             name, subject, samples=samples, confidence=confidence, seed=seed, jobs=jobs,
             progress=show,
         ):  # fmt: skip
-            found.append(one)
+            measured.append(measurement)
             if show:
-                click.echo(_line(one))
+                click.echo(_line(measurement))
     failed = check_seeds(range(runs), names, jobs=jobs, progress=show) if runs else []
-    report = _report(found, failed, runs, seed)
+    report = _report(measured, failed, runs, seed)
     click.echo(json.dumps(report, indent=1) if as_json else _verdict(report))
     if log is not None:
         _write(log, report)
@@ -121,11 +121,11 @@ def audit(
         raise SystemExit(1)
 
 
-def _refuse_unknown(names: list[str], known: list[str]) -> None:
+def _refuse_unknown(names: list[str], available: list[str]) -> None:
     for name in names:
-        if name not in known:
+        if name not in available:
             raise click.BadParameter(
-                f"{name!r} is none of {', '.join(known)}.", param_hint="MECHANISM"
+                f"{name!r} is none of {', '.join(available)}.", param_hint="MECHANISM"
             )
 
 
@@ -151,30 +151,30 @@ def _write(log: Path, report: dict[str, Any]) -> None:
 _HEADER = f"{'mechanism':22} {'inputs':14} {'delta':>8} {'claimed':>8} {'measured':>9}  verdict"
 
 
-def _line(one: Any) -> str:
-    verdict = "below its price" if one.holds else "ABOVE ITS PRICE"
+def _line(measurement: Any) -> str:
+    verdict = "below its price" if measurement.holds else "ABOVE ITS PRICE"
     return (
-        f"{one.example:22} {one.inputs:14} {one.result.delta:8.2g} {one.claimed:8.3f} "
-        f"{one.result.epsilon_lower:9.3f}  {verdict}"
+        f"{measurement.example:22} {measurement.inputs:14} {measurement.result.delta:8.2g} "
+        f"{measurement.claimed:8.3f} {measurement.result.epsilon_lower:9.3f}  {verdict}"
     )
 
 
-def _report(found: list[Any], failed: list[Any], runs: int, seed: int | None) -> dict[str, Any]:
+def _report(measured: list[Any], failed: list[Any], runs: int, seed: int | None) -> dict[str, Any]:
     from tacit import __version__
     from tacit.audit.evidence import FALSE_ALARM
 
     rows = [
         {
-            "mechanism": one.example,
-            "inputs": one.inputs,
-            "claimed_epsilon": one.claimed,
-            "measured_epsilon": one.result.epsilon_lower,
-            "delta": one.result.delta,
-            "confidence": one.result.confidence,
-            "samples": one.result.samples,
-            "holds": one.holds,
+            "mechanism": measurement.example,
+            "inputs": measurement.inputs,
+            "claimed_epsilon": measurement.claimed,
+            "measured_epsilon": measurement.result.epsilon_lower,
+            "delta": measurement.result.delta,
+            "confidence": measurement.result.confidence,
+            "samples": measurement.result.samples,
+            "holds": measurement.holds,
         }
-        for one in found
+        for measurement in measured
     ]
     return {
         "version": __version__,

@@ -51,8 +51,8 @@ class NumberOrAuto(click.ParamType):  # type: ignore[type-arg]
         """Return the number, or "auto"."""
         if value == "auto":
             return "auto"
-        found: int = click.IntRange(1).convert(value, param, ctx)
-        return found
+        number: int = click.IntRange(1).convert(value, param, ctx)
+        return number
 
 
 def configured(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,9 +74,9 @@ def _from_file(ctx: click.Context, _: Any, path: Path | None) -> None:
         return
     from tacit.project.folder import read_toml
 
-    found = read_toml(path, missing=f"There is no file {str(path)!r}.")
-    nested = found.get(str(ctx.info_name))
-    options = nested if isinstance(nested, dict) else found
+    sections = read_toml(path, missing=f"There is no file {str(path)!r}.")
+    nested = sections.get(str(ctx.info_name))
+    options = nested if isinstance(nested, dict) else sections
     ctx.default_map = {**(ctx.default_map or {}), **_read(ctx, options, str(path))}
 
 
@@ -96,16 +96,18 @@ def _from_project(ctx: click.Context, _: Any, folder: Path) -> Path:
 
 
 def _read(ctx: click.Context, options: Mapping[str, Any], where: str) -> dict[str, Any]:
-    known = {param.name: param for param in ctx.command.params if param.name not in _NOT_IN_FILES}
-    found = {}
+    parameters = {
+        param.name: param for param in ctx.command.params if param.name not in _NOT_IN_FILES
+    }
+    values = {}
     for key, value in options.items():
         name = _SPELT.get(key, key.replace("-", "_"))
-        param = known.get(name)
+        param = parameters.get(name)
         if param is None:
-            listed = ", ".join(sorted(str(name) for name in known))
+            listed = ", ".join(sorted(str(name) for name in parameters))
             raise InvalidArgument(f"{where!r}: no option {key!r} here. Known: {listed}.")
-        found[name] = _value(param, value, f"{where!r}: {key!r}")
-    return found
+        values[name] = _value(param, value, f"{where!r}: {key!r}")
+    return values
 
 
 _NOT_IN_FILES = ("config", "project", "yes", "help")

@@ -30,11 +30,11 @@ def datasets(ctx: click.Context, project: Path, as_json: bool) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from tacit.cli.parsing import left, promised
+    from tacit.cli.formatting import round_down, round_up
     from tacit.project.folder import Project
 
-    found = Project(project)
-    accounts = [found.account(name) for name in found.names()]
+    folder = Project(project)
+    accounts = [folder.account(name) for name in folder.names()]
     if as_json:
         click.echo(json.dumps([account.to_dict() for account in accounts]))
         return
@@ -44,7 +44,7 @@ def datasets(ctx: click.Context, project: Path, as_json: bool) -> None:
     row = "{:<20}  {:<22}  {:<22}  {:<22}  {}"
     click.echo(row.format("data set", "budget", "reserved", "remaining", "unfinished runs"))
     for one in accounts:
-        pairs = promised(one.budget), promised(one.reserved), left(one.remaining)
+        pairs = round_up(one.budget), round_up(one.reserved), round_down(one.remaining)
         amounts = [f"({epsilon}, {delta})" for epsilon, delta in pairs]
         click.echo(row.format(one.name, *amounts, one.unfinished))
 

@@ -20,7 +20,7 @@ class _Defect(click.ClickException):
 
 
 @contextmanager
-def told_in_one_line(
+def one_line_errors(
     left: str = "Nothing was written; what was released is on the ledger.",
 ) -> Iterator[None]:
     """End in one line, whatever happens; an error that is not ours may quote private values.

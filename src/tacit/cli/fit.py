@@ -10,7 +10,8 @@ from typing import Any
 import click
 
 from tacit.cli.config import NumberOrAuto
-from tacit.cli.run_options import QUERIES, Asked, run_options
+from tacit.cli.run_options import RunOptions, run_options
+from tacit.students.active.named import STRATEGIES
 
 _FILE = click.Path(path_type=Path)
 
@@ -19,7 +20,7 @@ _FILE = click.Path(path_type=Path)
 @run_options
 @click.option(
     "--query",
-    type=click.Choice(QUERIES),
+    type=click.Choice(["auto", "none", *STRATEGIES]),
     default="auto",
     show_default=True,
     help="Who chooses which points are asked about; none: at random, all at once.",
@@ -70,7 +71,7 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     With --rounds teachers do not vote but correct a linear student, which is more accurate where a
     linear model is; the fastest are those of --learner built-in.
 
-    What it costs is said first and comes out of the budget of --dataset. Stopped on the way, the
+    The cost is shown first and is taken from the budget of --dataset. Stopped on the way, the
     same command goes on where it was, at no further cost.
 
     \b
@@ -86,33 +87,33 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
       70   a defect in tacit or in the learner
       130  interrupted; the same command goes on
     """
+    from tacit.cli.formatting import as_text, round_down
     from tacit.cli.outputs import check_outputs, label_rows
-    from tacit.cli.parsing import left, words
-    from tacit.cli.redacted_command import spoken
-    from tacit.cli.running import run
+    from tacit.cli.private_run import run
+    from tacit.cli.redacted_command import redacted_command
     from tacit.errors import InvalidArgument
     from tacit.files.atomic import replace_file
     from tacit.persistence import save_student
     from tacit.project.learners import BUILT_IN
 
-    asked = Asked(**options)
-    if labels is not None and (asked.rounds is not None or asked.learner == BUILT_IN):
+    settings = RunOptions(**options)
+    if labels is not None and (settings.rounds is not None or settings.learner == BUILT_IN):
         raise InvalidArgument("--labels: corrections release no labels. Leave it or --rounds out.")
     check_outputs(
         {"--out": out, "--report": report, "--labels": labels},
-        [asked.private, asked.public, asked.check, asked.counts],
-        asked.project,
+        [settings.private, settings.public, settings.check, settings.counts],
+        settings.project,
     )
-    command = spoken(click.get_current_context())
+    command = redacted_command(click.get_current_context())
 
-    def write(clf: Any, told: Any, account: Any, resumed: bool) -> None:
+    def write(clf: Any, run_report: Any, account: Any, resumed: bool) -> None:
         if labels is not None:
             replace_file(labels, label_rows(clf))
         if report is not None:
-            page = replace(told, command=command)
+            page = replace(run_report, command=command)
             (page.save_html if report.suffix == ".html" else page.save_json)(report)
         save_student(clf, out)
-        if asked.as_json:
+        if settings.as_json:
             facts = {
                 "model": str(out),
                 "privacy": clf.privacy_.to_dict(),
@@ -126,6 +127,6 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
         if told.signal is not None:
             click.echo(f"{told.signal}\n")
         click.echo(f"Model written to {str(out)!r}.")
-        click.echo(f"Left for {asked.dataset!r}: {words(left(account.remaining))}.")
+        click.echo(f"Left for {settings.dataset!r}: {as_text(round_down(account.remaining))}.")
 
-    run("fit", asked, write)
+    run("fit", settings, write)

@@ -30,11 +30,11 @@ def _access(directory: str, ledger: str | None) -> Iterator[Any]:
     settings = settings_of(directory, ledger)
     service_module("serve").check_private(Path(settings.directory))
     service_module("serve").check_keys_here(settings)
-    found = service_module("access").Access(settings.access)
+    access = service_module("access").Access(settings.access)
     try:
-        yield found
+        yield access
     finally:
-        found.close()
+        access.close()
 
 
 @keys.command()
@@ -69,14 +69,14 @@ def create(
     Example: tacit keys create flu ann --allowance 100 --every day --days 90
     """
     with _access(directory, ledger) as access:
-        made = access.create(
+        issued = access.create(
             name,
             role="admin" if admin else "analyst",
             allowance=allowance,
             period=every,
             days=days,
         )
-    click.echo(made.text)
+    click.echo(issued.text)
 
 
 @keys.command("list")
@@ -128,8 +128,8 @@ def rotate(directory: str, key_id: str, ledger: str | None, days: float | None) 
     Example: tacit keys rotate flu 3f9c2a71 --days 90
     """
     with _access(directory, ledger) as access:
-        made = access.rotate(key_id, days=days)
-    click.echo(made.text)
+        issued = access.rotate(key_id, days=days)
+    click.echo(issued.text)
 
 
 def _state(line: Any) -> str:

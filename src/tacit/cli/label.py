@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.run_options import Asked, run_options
+from tacit.cli.run_options import RunOptions, run_options
 
 
 @click.command()
@@ -42,9 +42,9 @@ def label(out: Path, **options: Any) -> None:
 
     Exit status: as of tacit fit.
     """
+    from tacit.cli.formatting import as_text, round_down
     from tacit.cli.outputs import check_outputs, label_rows
-    from tacit.cli.parsing import left, words
-    from tacit.cli.running import run
+    from tacit.cli.private_run import run
     from tacit.errors import InvalidArgument
     from tacit.files.atomic import replace_file
     from tacit.project.learners import BUILT_IN
@@ -54,31 +54,31 @@ def label(out: Path, **options: Any) -> None:
             "tacit label releases votes, and teachers that correct a student do not vote: leave "
             "out --rounds and --learner built-in, or use tacit fit."
         )
-    asked = Asked(**options)
-    if asked.n_questions == "auto":
-        asked = replace(asked, n_questions="all")
+    settings = RunOptions(**options)
+    if settings.n_questions == "auto":
+        settings = replace(settings, n_questions="all")
     beside = out.with_name(out.name + ".report.json")
     check_outputs(
         {"--out": out, "the report beside --out": beside},
-        [asked.private, asked.public, asked.counts],
-        asked.project,
+        [settings.private, settings.public, settings.counts],
+        settings.project,
     )
 
     def write(clf: Any, report: Any, account: Any, resumed: bool) -> None:
         report.save_json(beside)
         replace_file(out, label_rows(clf))
-        if asked.as_json:
-            told = {
+        if settings.as_json:
+            fields = {
                 "labels": str(out),
                 "report": str(beside),
                 "privacy": clf.privacy_.to_dict(),
                 "account": account.to_dict(),
                 "resumed": resumed,
             }
-            click.echo(json.dumps(told))
+            click.echo(json.dumps(fields))
             return
         click.echo(f"{clf.privacy_}\n")
         click.echo(f"Labels written to {str(out)!r}, their statement to {str(beside)!r}.")
-        click.echo(f"Left for {asked.dataset!r}: {words(left(account.remaining))}.")
+        click.echo(f"Left for {settings.dataset!r}: {as_text(round_down(account.remaining))}.")
 
-    run("label", asked, write)
+    run("label", settings, write)

@@ -60,11 +60,11 @@ def verify(where: str, head_file: Path | None, as_json: bool) -> None:
     """
     with _findings(as_json):
         opened = _open(where)
-        known = None if head_file is None else _kept_head(head_file, opened.ledger_id)
-        head = opened.verify(known)
+        saved_head = None if head_file is None else _read_saved_head(head_file, opened.ledger_id)
+        head = opened.verify(saved_head)
         opened.close()
     compared = "" if head_file is None else f", and contains the head in {str(head_file)!r}"
-    _say(
+    _echo(
         f"The chain holds: {head.seq + 1} rows{compared}.",
         {"ok": True, "rows": head.seq + 1, "head": _head(opened.ledger_id, head)},
         as_json,
@@ -84,13 +84,13 @@ def head(where: str, out: Path | None, as_json: bool) -> None:
     with _findings(as_json):
         opened = _open(where)
         if out is not None and out.exists():
-            _refuse_gone(opened, _kept_head(out, opened.ledger_id))
-        found = _head(opened.ledger_id, opened.head())
+            _check_contains(opened, _read_saved_head(out, opened.ledger_id))
+        newest = _head(opened.ledger_id, opened.head())
         opened.close()
     if out is not None:
-        _write(out, found)
+        _write(out, newest)
     place = "" if out is None else f" Written to {str(out)!r}."
-    _say(f"Row {found['seq']}, hash {found['hash']}.{place}", found, as_json)
+    _echo(f"Row {newest['seq']}, hash {newest['hash']}.{place}", newest, as_json)
 
 
 @ledger.command()
@@ -108,7 +108,7 @@ def backup(where: str, file: Path, as_json: bool) -> None:
         opened = _open(where)
         written = write_backup(opened, file)
         opened.close()
-    _say(
+    _echo(
         f"{written.seq + 1} rows written to {str(file)!r}.",
         {"ok": True, "rows": written.seq + 1, "head": _head(opened.ledger_id, written)},
         as_json,
@@ -139,12 +139,14 @@ def restore(
     from tacit.ledger.backup import restore as restore_backup
 
     with _findings(as_json):
-        known = None if head_file is None else _kept_head(head_file, read_backup(file).ledger_id)
-        head = restore_backup(file, where, known=known, accept_lost_spend=accept_lost_spend)
+        saved_head = (
+            None if head_file is None else _read_saved_head(head_file, read_backup(file).ledger_id)
+        )
+        head = restore_backup(file, where, known=saved_head, accept_lost_spend=accept_lost_spend)
         opened = _open(where)
         lifetime = opened.lifetime()
         opened.close()
-    _say(
+    _echo(
         f"{head.seq + 1} rows restored, the last of which records this. Over its lifetime the data "
         f"set is covered by (epsilon={lifetime.epsilon:.6g}, delta={lifetime.delta:.6g}). Export "
         "the head again: heads kept before may not be in this ledger.",
@@ -167,7 +169,7 @@ def _open(where: str) -> Ledger:
     return open_ledger(where)
 
 
-def _kept_head(file: Path, ledger_id: str) -> Head:
+def _read_saved_head(file: Path, ledger_id: str) -> Head:
     from tacit.ledger.backup import head_from_json
 
     try:
@@ -184,12 +186,12 @@ def _kept_head(file: Path, ledger_id: str) -> Head:
     return head
 
 
-def _refuse_gone(opened: Ledger, kept: Head) -> None:
-    if not opened.contains(kept):
+def _check_contains(opened: Ledger, saved: Head) -> None:
+    if not opened.contains(saved):
         raise LedgerCorrupt(
-            f"The ledger does not contain row {kept.seq} of the head kept before: its end was cut "
+            f"The ledger does not contain row {saved.seq} of the head kept before: its end was cut "
             "off, or it was replaced. The file was left alone.",
-            row=kept.seq,
+            row=saved.seq,
         )
 
 
@@ -199,17 +201,17 @@ def _head(ledger_id: str, head: Head) -> dict[str, Any]:
     return head_to_json(ledger_id, head)
 
 
-def _write(out: Path, found: dict[str, Any]) -> None:
+def _write(out: Path, newest: dict[str, Any]) -> None:
     unfinished = out.with_name(f".{out.name}.{os.getpid()}")
     try:
-        unfinished.write_text(json.dumps(found) + "\n")
+        unfinished.write_text(json.dumps(newest) + "\n")
         unfinished.replace(out)
     except OSError as error:
         unfinished.unlink(missing_ok=True)
         raise InvalidArgument(f"{str(out)!r} was not written: {error.strerror}.") from error
 
 
-def _say(words: str, facts: dict[str, Any], as_json: bool) -> None:
+def _echo(words: str, facts: dict[str, Any], as_json: bool) -> None:
     click.echo(json.dumps(facts) if as_json else words)
 
 

@@ -29,29 +29,29 @@ def check_outputs(
     project : Path, optional
         A project whose settings, ledgers and runs may not be replaced either.
     """
-    taken = [path for path in inputs if path is not None]
+    in_use = [path for path in inputs if path is not None]
     if project is not None:
-        taken.append(project / SETTINGS)
+        in_use.append(project / SETTINGS)
     for option, path in outputs.items():
         if path is None:
             continue
         try:
-            _check(option, path, taken, project)
+            _check(option, path, in_use, project)
         except (OSError, ValueError) as error:
             if isinstance(error, InvalidArgument):
                 raise
             raise InvalidArgument(f"{option}: {str(path)!r} cannot be written.") from None
-        taken.append(path)
+        in_use.append(path)
 
 
-def _check(option: str, path: Path, taken: Sequence[Path], project: Path | None) -> None:
+def _check(option: str, path: Path, in_use: Sequence[Path], project: Path | None) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise InvalidArgument(f"{option}: there is no folder {str(folder)!r}.")
     if path.exists() and not path.is_file():
         raise InvalidArgument(f"{option}: {str(path)!r} is not a plain file.")
     place = os.path.realpath(path)
-    if any(place == os.path.realpath(other) for other in taken) or (
+    if any(place == os.path.realpath(other) for other in in_use) or (
         project is not None and Path(place).is_relative_to(os.path.realpath(project / PRIVATE))
     ):
         raise InvalidArgument(f"{option}: {str(path)!r} is needed for something else already.")

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from tacit.planning.vote_curve import VoteCurve
 
 ASSUMED = {20: 0.7, 50: 0.8, 200: 0.9}
-"""Accuracy of a teacher by shard size, when the caller knows nothing."""
+"""Accuracy of a teacher by shard size, when the caller gives none."""
 
 
 def _guesses(
     ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 ) -> dict[int, float]:
-    found: dict[int, float] = {}
+    guesses: dict[int, float] = {}
     for text in value:
         size, colon, accuracy = text.partition(":")
         try:
@@ -33,10 +33,10 @@ def _guesses(
             raise click.BadParameter(
                 f"must look like RECORDS:ACCURACY, for example 50:0.8, got {text!r}."
             ) from None
-        if records in found:
+        if records in guesses:
             raise click.BadParameter(f"must name every size once, got {records} twice.")
-        found[records] = right
-    return found
+        guesses[records] = right
+    return guesses
 
 
 @click.command()
@@ -92,7 +92,7 @@ def plan(
     Takes public numbers and public evidence only: how often teachers will be right is guessed
     (--accuracy) or measured on labelled public points (--labelled). Never give it private records.
 
-    Exit status 1 says that no plan works; the page says what is missing.
+    Exit status 1 means that no plan works; the page names what is missing.
 
     \b
     Examples:
@@ -123,18 +123,18 @@ def plan(
         "questions": questions,
         "baseline": baseline,
     }
-    found = plan_run(budget=budget, release=release, **sizes)
+    run_plan = plan_run(budget=budget, release=release, **sizes)
     drawn = None
-    if (with_frontier or plot is not None) and found.best is not None:
+    if (with_frontier or plot is not None) and run_plan.best is not None:
         drawn = _frontier(budget.delta, sizes, plot)
     if as_json:
-        shown = found.to_dict() | {"run_next": found.call(labels)}
+        fields = run_plan.to_dict() | {"run_next": run_plan.call(labels)}
         if drawn is not None:
-            shown["frontier"] = drawn.to_dict()
-        click.echo(json.dumps(shown, indent=1))
+            fields["frontier"] = drawn.to_dict()
+        click.echo(json.dumps(fields, indent=1))
     else:
-        click.echo(_page(found, labels, drawn))
-    if not found.works:
+        click.echo(_page(run_plan, labels, drawn))
+    if not run_plan.works:
         raise SystemExit(1)
 
 
@@ -192,40 +192,40 @@ def _frontier(delta: float, sizes: dict[str, Any], plot: Path | None) -> Frontie
     from tacit.planning.frontier import frontier
     from tacit.planning.plots import plot_frontier
 
-    found = frontier(delta=delta, **sizes)
+    curves = frontier(delta=delta, **sizes)
     if plot is not None:
-        plot_frontier(found, plot)
-    return found
+        plot_frontier(curves, plot)
+    return curves
 
 
 # ---- the page -----------------------------------------------------------------------------------
 
 
-def _page(found: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> str:
-    budget = found.budget
+def _page(run_plan: RunPlan, labels: list[Any] | None, drawn: Frontier | None) -> str:
+    budget = run_plan.budget
     parts = [
-        f"Plan for {found.n_records:,} private records, {found.n_points:,} public points, "
-        f"{found.n_classes} classes, epsilon {budget.epsilon:g}, delta {budget.delta:.3g}.\n"
-        + _wrapped(f"No private data were used. Evidence: {found.curve.source}.")
+        f"Plan for {run_plan.n_records:,} private records, {run_plan.n_points:,} public points, "
+        f"{run_plan.n_classes} classes, epsilon {budget.epsilon:g}, delta {budget.delta:.3g}.\n"
+        + _wrapped(f"No private data were used. Evidence: {run_plan.curve.source}.")
     ]
-    if found.n_records and budget.delta > 1 / found.n_records:
+    if run_plan.n_records and budget.delta > 1 / run_plan.n_records:
         parts.append(
             _wrapped(
-                f"Note: delta is above 1/n = {1 / found.n_records:.3g}. A guarantee this weak "
+                f"Note: delta is above 1/n = {1 / run_plan.n_records:.3g}. A guarantee this weak "
                 "allows releasing whole records; choose a smaller one."
             )
         )
-    if not found.works:
-        missing = "\n".join(_wrapped(line, "  - ") for line in found.missing)
+    if not run_plan.works:
+        missing = "\n".join(_wrapped(line, "  - ") for line in run_plan.missing)
         parts.append(f"This will not work as it stands. What is missing:\n{missing}")
-    if found.best is not None:
-        parts.append(_recommended(found, found.best))
-    if found.others:
-        parts.append(_others(found))
+    if run_plan.best is not None:
+        parts.append(_recommended(run_plan, run_plan.best))
+    if run_plan.others:
+        parts.append(_others(run_plan))
     if drawn is not None:
         parts.append(_table(drawn))
-    if found.works:
-        call = "\n".join(f"  {line}".rstrip() for line in found.call(labels).splitlines())
+    if run_plan.works:
+        call = "\n".join(f"  {line}".rstrip() for line in run_plan.call(labels).splitlines())
         parts.append(f"Run next\n\n{call}")
     return "\n\n".join(parts)
 
@@ -234,40 +234,40 @@ def _wrapped(text: str, first: str = "") -> str:
     return textwrap.fill(text, 96, initial_indent=first, subsequent_indent=" " * len(first))
 
 
-def _recommended(found: RunPlan, best: Candidate) -> str:
+def _recommended(run_plan: RunPlan, best: Candidate) -> str:
     from tacit.planning.candidates import noise_in_words
 
-    cost = best.plan(found.budget.delta)
-    seen = best.forecast
-    head = "Recommended" if found.works else "The best of what there is"
-    refused = seen.refused + seen.unreached
+    cost = best.plan(run_plan.budget.delta)
+    forecast = best.forecast
+    head = "Recommended" if run_plan.works else "The best of what there is"
+    refused = forecast.refused + forecast.unreached
     lines = [
         f"{best.n_teachers:,} teachers of {best.shard_size:,} records each, asked about "
         f"{best.questions:,} points",
-        f"{best.name} vote, {noise_in_words(best.mechanism)}, releasing {found.release.value}s",
+        f"{best.name} vote, {noise_in_words(best.mechanism)}, releasing {run_plan.release.value}s",
         f"guarantee: epsilon {cost.guarantee.epsilon:.4g}, delta {cost.guarantee.delta:.3g} "
         f"({cost.accountant} accountant)",
-        f"expected: {seen.correct:.1%} of the released labels right, {refused:.1%} of the "
+        f"expected: {forecast.correct:.1%} of the released labels right, {refused:.1%} of the "
         "questions without an answer",
-        f"guessing one class is right {found.baseline:.1%} of the time",
+        f"guessing one class is right {run_plan.baseline:.1%} of the time",
     ]
-    if found.release.value == "share":
+    if run_plan.release.value == "share":
         lines.insert(
             4, f"a student that averages the shares sees about {best.value:.1%} of them right"
         )
     return head + "\n\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _others(found: RunPlan) -> str:
+def _others(run_plan: RunPlan) -> str:
     header = f"  {'mechanism':12}{'teachers':>9}{'right':>8}{'refused':>9}{'overall':>9}"
     rows = [
         f"  {c.name:12}{c.n_teachers:9,}{c.forecast.correct:8.1%}"
         f"{c.forecast.refused + c.forecast.unreached:9.1%}{c.value:9.1%}"
-        for c in ([found.best] if found.best else []) + list(found.others)
+        for c in ([run_plan.best] if run_plan.best else []) + list(run_plan.others)
     ]
     note = (
         "  right: of the released labels; overall: with guesses for what was refused"
-        + (", after averaging" if found.release.value == "share" else "")
+        + (", after averaging" if run_plan.release.value == "share" else "")
         + "."
     )
     return "Compared\n\n" + "\n".join([header, *rows, note])

@@ -49,22 +49,25 @@ def predict(
     Example: tacit predict model.tacit new.csv --out predicted.csv --proba
     """
     from tacit.cli.outputs import check_outputs, csv_bytes
-    from tacit.data.tables import Reading, read_points
+    from tacit.data.tables import ReadOptions, read_points
     from tacit.errors import InvalidArgument
     from tacit.files.atomic import replace_file
     from tacit.persistence import load_student
 
     check_outputs({"--out": out}, [model, points])
     loaded = load_student(model, trusted=trust)
-    reading = Reading(file_format, encoding, delimiter, columns, quoted_newlines)
+    reading = ReadOptions(file_format, encoding, delimiter, columns, quoted_newlines)
     table = read_points(points, loaded.schema_, reading)
     header, rows = ["label"], [[label] for label in loaded.predict(table).tolist()]
     if proba:
         if not hasattr(loaded, "predict_proba"):
             raise InvalidArgument("This model's student has no probabilities.")
         header += [f"p_{name}" for name in loaded.classes_.tolist()]
-        found = loaded.predict_proba(table).tolist()
-        rows = [[*row, *map(repr, one)] for row, one in zip(rows, found, strict=True)]
+        probabilities = loaded.predict_proba(table).tolist()
+        rows = [
+            [*row, *map(repr, row_of_probabilities)]
+            for row, row_of_probabilities in zip(rows, probabilities, strict=True)
+        ]
     content = csv_bytes(header, rows)
     if out is None:
         click.echo(content.decode(), nl=False)

@@ -14,19 +14,19 @@ _NOT_OF_THE_RUN = {
 }  # fmt: skip
 
 
-def spoken(ctx: click.Context) -> str:
+def redacted_command(ctx: click.Context) -> str:
     """Return the command line of a context, from flags and settings files alike.
 
-    The private file is called PRIVATE, and other files by their last name: folders say where and
-    whose they are, which is nobody's business but the holder's.
+    The private file is called PRIVATE, and other files are named without their folders, which may
+    hold private information such as user names.
     """
     words = ["tacit", str(ctx.info_name), "PRIVATE"]
     for param in ctx.command.params:
         value = ctx.params.get(param.name or "")
-        given = ctx.get_parameter_source(param.name or "")
+        source = ctx.get_parameter_source(param.name or "")
         if not isinstance(param, click.Option) or param.name in _NOT_OF_THE_RUN:
             continue
-        if value is None or given in (None, ParameterSource.DEFAULT):
+        if value is None or source in (None, ParameterSource.DEFAULT):
             continue
         if param.is_flag:
             words += [param.opts[0]] if value else []

@@ -44,14 +44,14 @@ def report(source: Path, page: Path | None, plan: Path | None, as_json: bool) ->
     from tacit.cli.outputs import check_outputs
 
     check_outputs({"--html": page}, [source, plan])
-    found = _read(source)
+    loaded = _read(source)
     if page is not None:
-        found.save_html(page, frontier=None if plan is None else _plan(plan))
+        loaded.save_html(page, frontier=None if plan is None else _plan(plan))
         click.echo(f"Written to {str(page)!r}.", err=as_json)
     if as_json:
-        click.echo(found.to_json())
+        click.echo(loaded.to_json())
     elif page is None:
-        click.echo(_plain(str(found)))
+        click.echo(_plain(str(loaded)))
 
 
 def _read(source: Path) -> RunReport:

@@ -13,11 +13,10 @@ from tacit.cli.config import Assignment, Names, NumberOrAuto, configured
 from tacit.mechanisms.registry import MECHANISMS
 
 _FILE = click.Path(path_type=Path)
-QUERIES = ("auto", "none", "diverse-margin", "margin", "flip-weight", "yan-dbal", "random")
 
 
 @dataclass(frozen=True)
-class Asked:
+class RunOptions:
     """What the command line asks for. Public."""
 
     private: Path | None
@@ -85,8 +84,8 @@ _OPTIONS = [
     click.option("--label", help="Column of the labels (not for LIBSVM)."),
     click.option("--classes", type=Names(), required=True,
                  help="All possible labels. Must be public; other labels are ignored."),
-    click.option("--group", help="Column that says whose record it is: people are protected "
-                 "with all their records."),
+    click.option("--group", help="Column that identifies the person of each record: "
+                 "people are protected with all their records."),
     click.option("--neighbouring", type=click.Choice(["replace", "add-remove"]),
                  default="replace", show_default=True,
                  help="add-remove hides who is there; needs --group and --n-teachers."),
@@ -102,7 +101,7 @@ _OPTIONS = [
     click.option("--drop", type=Names(), default=(), help="Columns that are no features."),
     click.option("--category", type=Names(), default=(),
                  help="Columns of names that look like numbers."),
-    click.option("--schema", type=_FILE, help="JSON file that says what every column holds "
+    click.option("--schema", type=_FILE, help="JSON file with the schema: what every column holds "
                  "[default: what the pool shows]."),
     click.option("--format", type=click.Choice(["auto", "csv", "parquet", "libsvm"]),
                  default="auto", show_default=True, help="Of both files; auto: by their names."),
@@ -110,7 +109,7 @@ _OPTIONS = [
     click.option("--delimiter", default=",", show_default=True, help="Between cells of CSV."),
     click.option("--columns", type=Names(), help="Names of the columns of CSV without a header."),
     click.option("--quoted-newlines", is_flag=True, help="Let quoted cells of CSV go on in the "
-                 "next line. The statement then says that the file is assumed well formed."),
+                 "next line. The statement then adds that the file is assumed to be well formed."),
     click.option("--jobs", type=int, help="Workers; -1: all cores."),
     click.option("--dry-run", is_flag=True, help="Price the run; private data are not opened."),
     click.option("--n", type=click.IntRange(1),

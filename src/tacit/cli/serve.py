@@ -116,9 +116,9 @@ def serve(
         trusted=trusted,
         log_level=log_level,
     )
-    made = service_module("serve").prepare(settings)
-    if made is not None:
-        click.echo(f"The administrator's key, shown this once: {made.text}")
+    issued = service_module("serve").prepare(settings)
+    if issued is not None:
+        click.echo(f"The administrator's key, shown this once: {issued.text}")
     service_module("serve").check_address(settings)
     click.echo(f"Listening on http://{host}:{port} with {workers} worker(s).", err=True)
     service_module("serve").run(settings)

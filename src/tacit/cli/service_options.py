@@ -11,7 +11,7 @@ from tacit.errors import InvalidArgument
 
 
 def service_module(name: str) -> Any:
-    """Return a module of ``tacit.service``, or say which packages it needs."""
+    """Import a module of ``tacit.service``; the error names the packages that are missing."""
     try:
         return importlib.import_module(f"tacit.service.{name}")
     except ImportError as error:
@@ -31,6 +31,6 @@ ledger = click.option(
 
 
 def settings_of(directory: str, ledger: str | None, **more: Any) -> Any:
-    """Return the service's settings; the environment may say where the ledger is."""
-    found = service_module("settings")
-    return found.Settings(directory, ledger or found.ledger_from_environment(), **more)
+    """Return the service's settings; an environment variable may hold the ledger's address."""
+    module = service_module("settings")
+    return module.Settings(directory, ledger or module.ledger_from_environment(), **more)

@@ -14,8 +14,8 @@ from tacit.errors import DamagedFile, InvalidArgument
 
 if TYPE_CHECKING:
     from tacit.data import Schema
-    from tacit.data.shards.write import Asked
-    from tacit.data.tables import Reading
+    from tacit.data.shards.write import ShardingJob
+    from tacit.data.tables import ReadOptions
 
 FINDING = 1
 """Exit status when a folder of shards does not hold."""
@@ -35,7 +35,7 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--id",
     "identifier",
-    help="Column that says whose record it is: the record's own, or the person's.",
+    help="Column with the identifier of the record, or of its person.",
 )
 @click.option("--label", help="Column of the labels.")
 @click.option(
@@ -44,7 +44,7 @@ _PATH = click.Path(path_type=Path)
     help="Public points of the same kind: their columns decide what a row is. Without "
     "them, and without --schema, all columns are read as numbers.",
 )
-@click.option("--schema", type=_PATH, help="JSON file that says what every column holds.")
+@click.option("--schema", type=_PATH, help="JSON file with the schema: what every column holds.")
 @click.option("--drop", type=Names(), default=(), help="Columns that are no features.")
 @click.option(
     "--category",
@@ -66,7 +66,7 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--quoted-newlines",
     is_flag=True,
-    help="Let quoted cells of CSV go on in the next line. Statements on these shards then say "
+    help="Let quoted cells of CSV go on in the next line. Statements on these shards then add "
     "that the files are assumed well formed.",
 )
 @click.option(
@@ -107,9 +107,9 @@ def shard(
       70   a defect in tacit
       130  interrupted; the same command goes on
     """
-    from tacit.cli.exit_codes import told_in_one_line
+    from tacit.cli.exit_codes import one_line_errors
 
-    with told_in_one_line("What is finished in the folder is kept."):
+    with one_line_errors("What is finished in the folder is kept."):
         if verify is not None:
             _verify(verify, as_json=as_json, quiet=quiet)
         else:
@@ -139,7 +139,7 @@ def _write(
     quiet: bool,
 ) -> None:
     from tacit.data.shards.write import check_sources, write_shards
-    from tacit.data.tables import Reading
+    from tacit.data.tables import ReadOptions
 
     if not sources:
         raise InvalidArgument("SOURCES is missing: the files with the private records.")
@@ -147,10 +147,10 @@ def _write(
         raise InvalidArgument("--out, --shards and --label must be given.")
     if identifier is None:
         raise InvalidArgument(
-            "--id must name the column that says whose record it is. A row's number will not do: "
-            "it changes when another record comes or goes. Add a column of identifiers first."
+            "--id must name the column with the identifier of each record. Row numbers will not "
+            "do: they change when another record comes or goes. Add a column of identifiers first."
         )
-    reading = Reading(file_format, encoding, delimiter, columns, quoted_newlines)
+    reading = ReadOptions(file_format, encoding, delimiter, columns, quoted_newlines)
     columns_read = _schema(public, schema, reading, label, (*drop, identifier), category)
     key = None if key_file is None else _key(key_file)
     how: dict[str, Any] = {
@@ -162,26 +162,26 @@ def _write(
         "reading": reading,
     }
     if dry_run:
-        _say_plan(check_sources(sources, **how), out, key_file, as_json=as_json)
+        _print_plan(check_sources(sources, **how), out, key_file, as_json=as_json)
         return
-    made = write_shards(
+    folder = write_shards(
         sources, out, **how, key=key, fresh=fresh, progress=False if quiet else None
     )
     if as_json:
-        told = {"folder": str(out), "shards": made.n_shards, "fingerprint": made.fingerprint}
-        click.echo(json.dumps({**told, "assumptions": made.sharding.assumptions}))
+        fields = {"folder": str(out), "shards": folder.n_shards, "fingerprint": folder.fingerprint}
+        click.echo(json.dumps({**fields, "assumptions": folder.sharding.assumptions}))
         return
-    click.echo(f"{made.n_shards} shards are in {str(out)!r}, which only you can read.")
-    click.echo(f"Fingerprint of the sharding, which may be shown: {made.fingerprint}")
+    click.echo(f"{folder.n_shards} shards are in {str(out)!r}, which only you can read.")
+    click.echo(f"Fingerprint of the sharding, which may be shown: {folder.fingerprint}")
     click.echo("Use them with add-remove neighbours: a replaced record would move two votes.")
-    for sentence in made.sharding.assumptions:
+    for sentence in folder.sharding.assumptions:
         click.echo(sentence)
 
 
 def _schema(
     public: Path | None,
     schema: Path | None,
-    reading: Reading,
+    reading: ReadOptions,
     label: str,
     leave_out: tuple[str, ...],
     category: tuple[str, ...],
@@ -216,33 +216,33 @@ def _key(file: Path) -> bytes:
         ) from None
 
 
-def _say_plan(asked: Asked, out: Path, key_file: Path | None, *, as_json: bool) -> None:
-    from tacit.data import Kind
+def _print_plan(job: ShardingJob, out: Path, key_file: Path | None, *, as_json: bool) -> None:
+    from tacit.data import ColumnKind
 
-    told = {
+    fields = {
         "folder": str(out),
-        "shards": asked.n_shards,
-        "files": len(asked.sources),
-        "identifier": asked.identifier,
-        "label": asked.label,
-        "numbers": [one.name for one in asked.schema.columns if one.kind.is_numeric],
-        "categories": [one.name for one in asked.schema.columns if one.kind is Kind.CATEGORY],
+        "shards": job.n_shards,
+        "files": len(job.sources),
+        "identifier": job.identifier,
+        "label": job.label,
+        "numbers": [one.name for one in job.schema.columns if one.kind.is_numeric],
+        "categories": [one.name for one in job.schema.columns if one.kind is ColumnKind.CATEGORY],
         "key": "drawn anew, unless the folder has one" if key_file is None else str(key_file),
     }
     if as_json:
-        click.echo(json.dumps(told))
+        click.echo(json.dumps(fields))
         return
     click.echo("It would go as follows; no record was read.")
-    for name, value in told.items():
-        shown = ", ".join(value) or "none" if isinstance(value, list) else value
-        click.echo(f"  {name:<11} {shown}")
+    for name, value in fields.items():
+        text = ", ".join(value) or "none" if isinstance(value, list) else value
+        click.echo(f"  {name:<11} {text}")
 
 
 def _verify(folder: Path, *, as_json: bool, quiet: bool) -> None:
     from tacit.data.shards import verify_shards
 
     try:
-        made = verify_shards(folder, progress=False if quiet else None)
+        shards = verify_shards(folder, progress=False if quiet else None)
     except DamagedFile as error:
         if as_json:
             click.echo(json.dumps({"ok": False, "problem": str(error)}))
@@ -250,10 +250,10 @@ def _verify(folder: Path, *, as_json: bool, quiet: bool) -> None:
             click.echo(f"Error: {error}", err=True)
         raise click.exceptions.Exit(FINDING) from None
     if as_json:
-        click.echo(json.dumps({"ok": True, "shards": made.n_shards,
-                               "fingerprint": made.fingerprint}))  # fmt: skip
+        click.echo(json.dumps({"ok": True, "shards": shards.n_shards,
+                               "fingerprint": shards.fingerprint}))  # fmt: skip
         return
     click.echo(
-        f"The shards hold: {made.n_shards} files, every identifier in the one its hash says, none "
-        "in two."
+        f"The shards hold: {shards.n_shards} files, every identifier in the one its hash selects, "
+        "none in two."
     )

@@ -27,9 +27,9 @@ def read_labelled(
     place = -1
     if label is not None:
         if names is None or label not in names:
-            known = "it has no header" if names is None else f"it has {', '.join(names)}"
+            columns_text = "it has no header" if names is None else f"it has {', '.join(names)}"
             raise InvalidArgument(
-                f"`label` must name a column of {path.name}, got {label!r}: {known}."
+                f"`label` must name a column of {path.name}, got {label!r}: {columns_text}."
             )
         place = names.index(label)
     first = 1 if names is None else 2

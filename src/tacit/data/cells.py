@@ -79,7 +79,7 @@ def text(cell: Any) -> str | None:
         return _canonical(cell)
     except KeyboardInterrupt:  # the user's
         raise
-    except BaseException:  # whatever a caller's object does: the cell is missing, nothing is said
+    except BaseException:  # whatever a caller's object does: the cell is missing, without a message
         return None
 
 
@@ -341,8 +341,8 @@ def texts(column: Any) -> list[str | None]:
     """Return the canonical text of every cell of a column."""
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
         distinct, place = np.unique(column, return_inverse=True)
-        known = [text(value) for value in distinct.tolist()]
-        return [known[at] for at in place.ravel().tolist()]
+        converted = [text(value) for value in distinct.tolist()]
+        return [converted[at] for at in place.ravel().tolist()]
     return _mapped(text, column)
 
 
@@ -359,10 +359,10 @@ def _mapped(convert: Callable[[Any], Any], cells: Iterable[Any]) -> list[Any]:
     """Return every cell converted; a text that comes again is converted once."""
     cells = list(cells)
     if set(map(type, cells)) <= _COMPARABLE:
-        known = {cell: convert(cell) for cell in set(cells)}
-        return list(map(known.__getitem__, cells))
-    known = {cell: convert(cell) for cell in {cell for cell in cells if type(cell) is str}}
-    return [known[cell] if type(cell) is str else convert(cell) for cell in cells]
+        converted = {cell: convert(cell) for cell in set(cells)}
+        return list(map(converted.__getitem__, cells))
+    converted = {cell: convert(cell) for cell in {cell for cell in cells if type(cell) is str}}
+    return [converted[cell] if type(cell) is str else convert(cell) for cell in cells]
 
 
 _COMPARABLE = {str, float, type(None)}

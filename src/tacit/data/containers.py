@@ -149,7 +149,7 @@ def _pandas_cells(column: Any) -> Any:
             return column.to_numpy()
         try:
             return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
-        except Exception:  # a type of somebody else
+        except Exception:  # a type of another library
             return _one_by_one(column.iloc)
     return _listed(column.iloc, column.tolist, len(column))
 
@@ -192,8 +192,8 @@ def sparse_numbers(X: Any) -> Any:
 
 def as_container(X: Any) -> Any:
     """Return an object that NumPy can read as an array as one; other containers as they are."""
-    known = is_frame(X) or is_sparse(X) or isinstance(X, list | tuple | np.ndarray)
-    if not known and hasattr(X, "__array__") and not hasattr(X, "shape"):
+    supported = is_frame(X) or is_sparse(X) or isinstance(X, list | tuple | np.ndarray)
+    if not supported and hasattr(X, "__array__") and not hasattr(X, "shape"):
         return as_array(X)
     return X
 

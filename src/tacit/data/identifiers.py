@@ -29,7 +29,7 @@ def identifier_bytes(canonical: str | None) -> bytes:
 def keyed_shards(ids: Iterable[object], n_shards: int, key: bytes) -> NDArray[np.intp]:
     """Return the shard of each identifier: BLAKE2b under the key, modulo the number of shards.
 
-    Identifiers are bytes, text or whole numbers, and the three kinds are told apart.
+    Identifiers are bytes, text or whole numbers, and the three kinds are distinct.
     """
     # Keyed once and copied: setting the key up is a third of the cost of a short hash.
     keyed = hashlib.blake2b(key=checked_key(key), digest_size=16, person=b"tacit-shard")
@@ -60,7 +60,7 @@ def key_id(key: bytes) -> str:
 
 
 def _tagged(identifier: object) -> bytes:
-    # Kinds are told apart, so that 1 and "1" are different people only if the caller says so.
+    # Kinds are distinct: 1 and "1" are different people only if the caller gives them so.
     if isinstance(identifier, bytes):
         return b"b" + identifier
     if isinstance(identifier, str):

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.data import cells as forms
+from tacit.data.column import Column, ColumnKind
 from tacit.data.containers import (
     as_array,
     as_container,
@@ -25,15 +26,15 @@ from tacit.data.containers import (
     n_rows,
     sparse_numbers,
 )
-from tacit.data.schema import Column, Kind, Layout, Schema
+from tacit.data.schema import Layout, Schema
 from tacit.errors import InvalidArgument
 
 _HOLDS = {
-    Kind.NUMBER: "numbers",
-    Kind.BOOLEAN: "truth values",
-    Kind.CATEGORY: "categories of a list",
-    Kind.DATE: "dates",
-    Kind.TEXT: "texts",
+    ColumnKind.NUMBER: "numbers",
+    ColumnKind.BOOLEAN: "truth values",
+    ColumnKind.CATEGORY: "categories of a list",
+    ColumnKind.DATE: "dates",
+    ColumnKind.TEXT: "texts",
 }
 
 MADE_UP = 200
@@ -153,7 +154,7 @@ class PointReader:
     # ---- public ----------------------------------------------------------------------------------
 
     def questions(self, X: Any) -> Any:
-        """Return public points as rows of the schema, or say what is wrong with them."""
+        """Return public points as rows of the schema; raise with what is wrong with them."""
         refuse_scalar(X, "X")
         if not hasattr(X, "shape") and not isinstance(X, list | tuple):
             raise InvalidArgument(f"`X` must be a table of points, got a {type(X).__name__}.")
@@ -190,20 +191,20 @@ class PointReader:
         else:
             gaps = np.isnat(values) if values.dtype.kind == "M" else np.isnan(values)
         for row in np.flatnonzero(gaps).tolist():
-            given = cells[row]
-            if _is_infinite(given):
+            value = cells[row]
+            if _is_infinite(value):
                 raise InvalidArgument("`X` must hold finite numbers, got an infinite one.")
-            absent = forms.text(given) is None
+            absent = forms.text(value) is None
             if not absent or not self.missing:
-                what = "a missing value" if absent else f"{given!r}"
+                found_text = "a missing value" if absent else f"{value!r}"
                 where = repr(column.name) if self.schema.named else str(at)
                 raise InvalidArgument(
                     f"`X` must hold values of each column's own kind: row {row}, column {where} "
-                    f"has {what}, and the column holds {_HOLDS[column.kind]}."
+                    f"has {found_text}, and the column holds {_HOLDS[column.kind]}."
                 )
 
-    def made_up(self, rng: np.random.Generator) -> Any:
-        """Return points that nobody has, to try a learner on."""
+    def example_points(self, rng: np.random.Generator) -> Any:
+        """Return random points to try a learner on."""
         if self.schema.layout is not Layout.NUMBERS or self.schema.width is None:
             raise InvalidArgument("`X_public` must be given: points like these cannot be made up.")
         return self.records(rng.normal(size=(MADE_UP, self.schema.width)))
@@ -226,19 +227,19 @@ def _named(table: Any, names: list[Any]) -> Any:
     return pd.DataFrame(table, columns=pd.Index(names))
 
 
-def _other_columns(name: str, given: list[Any], wanted: list[Any]) -> str:
-    missing = [one for one in wanted if one not in given]
-    extra = [one for one in given if one not in wanted]
+def _other_columns(name: str, given: list[Any], expected: list[Any]) -> str:
+    missing = [one for one in expected if one not in given]
+    extra = [one for one in given if one not in expected]
     return (
         f"`{name}` must have the columns of the public points, in the same order: feature names "
-        f"should match. Missing: {few(missing)}. Not expected: {few(extra)}."
+        f"should match. Missing: {first_names(missing)}. Not expected: {first_names(extra)}."
     )
 
 
-def few(names: list[Any], most: int = 5) -> str:
+def first_names(names: list[Any], most: int = 5) -> str:
     """Return the first names of a list, and how many more there are."""
-    shown = ", ".join(repr(name) for name in names[:most])
-    return (shown or "none") + (f" and {len(names) - most} more" if len(names) > most else "")
+    listed = ", ".join(repr(name) for name in names[:most])
+    return (listed or "none") + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def _is_infinite(cell: Any) -> bool:

@@ -7,16 +7,12 @@ off all records together would be shared by all teachers, and one record could c
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from tacit.data import cells as forms
+from tacit.data.column import Column, ColumnKind
 from tacit.data.containers import (
     cells_of,
     column_names,
@@ -28,30 +24,8 @@ from tacit.data.containers import (
 )
 from tacit.errors import InvalidArgument
 
-MOST_CATEGORIES = 200
-"""The most frequent ones of the pool are listed; others count as missing."""
-
 FORMAT = "tacit schema"
 VERSION = 1
-
-
-class Kind(StrEnum):
-    """What a column holds.
-
-    ``number`` and ``boolean`` become floats, ``category`` one of a public list, ``date`` a time in
-    UTC, ``text`` any text.
-    """
-
-    NUMBER = "number"
-    BOOLEAN = "boolean"
-    CATEGORY = "category"
-    DATE = "date"
-    TEXT = "text"
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether cells become floats."""
-        return self in (Kind.NUMBER, Kind.BOOLEAN)
 
 
 class Layout(StrEnum):
@@ -61,222 +35,6 @@ class Layout(StrEnum):
     FRAME = "frame"
     OBJECTS = "objects"
     TEXTS = "texts"
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column of a schema. Public.
-
-    Parameters
-    ----------
-    name : str or int
-    kind : Kind
-    categories : sequence of str
-        The values of a category column, as they are shown; a cell is compared by canonical form,
-        so "010" stands for 10 as well. Any other value is missing.
-    missing : sequence of str
-        Further values that stand for a missing one, such as "-9".
-    dtype : str
-        pandas type of a category or text column in the frames that learners see.
-    ordered : bool
-        Whether the categories have an order.
-
-    Examples
-    --------
-    >>> Column.infer("age", ["39", "", "50.5"]).kind
-    <Kind.NUMBER: 'number'>
-    >>> Column.infer("sex", ["f", "m", "f"]).categories
-    ('f', 'm')
-    """
-
-    name: Any
-    kind: Kind = Kind.NUMBER
-    categories: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
-    dtype: str = "category"
-    ordered: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "categories", tuple(map(str, self.categories)))
-        object.__setattr__(self, "missing", tuple(map(str, self.missing)))
-        try:
-            object.__setattr__(self, "kind", Kind(self.kind))
-        except ValueError:
-            kinds = ", ".join(one.value for one in Kind)
-            raise InvalidArgument(
-                f"`kind` of column {self.name!r} must be one of {kinds}, got {self.kind!r}."
-            ) from None
-        if self.kind not in (Kind.CATEGORY, Kind.TEXT):
-            object.__setattr__(self, "dtype", "category")  # says nothing: one value for all
-        if self.kind is Kind.CATEGORY and not self.categories:
-            raise InvalidArgument(f"`categories` of column {self.name!r} must not be empty.")
-        if self.kind is Kind.CATEGORY and len(self._places) < len(self.categories):
-            raise InvalidArgument(
-                f"`categories` of column {self.name!r} must be different values that are not "
-                f"missing; some are one value in different spellings: {list(self.categories)!r}."
-            )
-
-    @cached_property
-    def _places(self) -> dict[str, int]:
-        canonical = map(forms.text, self.categories)
-        return {one: at for at, one in enumerate(canonical) if one is not None}
-
-    @cached_property
-    def _missing(self) -> frozenset[str]:
-        return frozenset(one for one in map(forms.text, self.missing) if one is not None)
-
-    @classmethod
-    def infer(
-        cls,
-        name: Any,
-        column: Any,
-        *,
-        kind: Kind | str | None = None,
-        codes: bool = False,
-        dtype: str = "category",
-        order: Sequence[Any] | None = None,
-        ordered: bool = False,
-    ) -> Column:
-        """Return the column that public cells show.
-
-        Parameters
-        ----------
-        column : array or list of cells
-        kind : Kind, optional
-            What it holds, where that is known.
-        codes : bool
-            Whether texts that look like numbers are categories: in a column whose type is text.
-        dtype, order, ordered
-            The pandas type, and the list of categories where the type has one.
-        """
-        kind = _kind(column, codes=codes) if kind is None else Kind(kind)
-        if kind is not Kind.CATEGORY:
-            return cls(name, kind, dtype=dtype)
-        canonical = [one for one in forms.texts(column) if one is not None]
-        spellings = forms.first_spellings(list(column))
-        if order is not None:
-            listed = [one for one in dict.fromkeys(map(forms.text, order)) if one is not None]
-            spellings = {**forms.first_spellings(list(order)), **spellings}
-        else:
-            counted = Counter(canonical)
-            listed = sorted(
-                sorted(counted, key=lambda one: (-counted[one], one))[:MOST_CATEGORIES],
-                key=lambda one: spellings[one],
-            )
-        if not listed:  # nothing is known: whatever a record holds is missing
-            return cls(name, Kind.TEXT, dtype=dtype)
-        return cls(name, kind, tuple(spellings[one] for one in listed), (), dtype, ordered)
-
-    def read(self, column: Any) -> Any:
-        """Return cells as this column: floats, category codes, times or texts.
-
-        Every cell is converted by itself; one that does not fit is missing (NaN, -1, not-a-time or
-        an empty text).
-        """
-        match self.kind:
-            case Kind.NUMBER | Kind.BOOLEAN:
-                values = forms.numbers(column)
-                if self._missing:
-                    codes = forms.rounded(np.array([forms.number(one) for one in self._missing]))
-                    values[np.isin(values, codes[np.isfinite(codes)])] = np.nan
-                return values
-            case Kind.CATEGORY:
-                known = {one: at for one, at in self._places.items() if one not in self._missing}
-                return forms.coded(column, known)
-            case Kind.DATE:
-                return forms.dates(column)
-            case Kind.TEXT:
-                return [
-                    "" if one is None or one in self._missing else one
-                    for one in forms.texts(column)
-                ]
-
-    def series(self, column: Any) -> Any:
-        """Return cells as a pandas column of this kind."""
-        import pandas as pd
-
-        values = self.read(column)
-        if self.kind is Kind.TEXT:
-            return pd.Series(values, dtype=_pandas_type(self.dtype))
-        if self.kind is not Kind.CATEGORY:
-            return pd.Series(values)
-        if self.dtype == "category":
-            kind = pd.CategoricalDtype(list(self.categories), ordered=self.ordered)
-            return pd.Series(pd.Categorical.from_codes(values, dtype=kind))
-        return pd.Series(self.objects(values), dtype=_pandas_type(self.dtype))
-
-    def objects(self, values: Any) -> Any:
-        """Return what ``read`` returned as Python objects; a missing category is None."""
-        if self.kind is Kind.CATEGORY:
-            listed = np.array([*self.categories, None], dtype=object)
-            return listed[values]
-        return np.array(values, dtype=object)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values."""
-        told: dict[str, Any] = {"name": self.name, "kind": self.kind.value}
-        if self.kind is Kind.CATEGORY:
-            told["categories"] = list(self.categories)
-        if self.missing:
-            told["missing"] = list(self.missing)
-        if self.kind in (Kind.CATEGORY, Kind.TEXT) and self.dtype != "category":
-            told["dtype"] = self.dtype
-        if self.ordered:
-            told["ordered"] = True
-        return told
-
-    @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Column:
-        """Return the column that ``to_dict`` described."""
-        unknown = set(told) - {"name", "kind", "categories", "missing", "dtype", "ordered"}
-        if unknown or "name" not in told:
-            raise InvalidArgument(
-                "A column of a schema must have a name and may have kind, categories, missing, "
-                f"dtype and ordered, got {sorted(map(str, told))}."
-            )
-        return cls(
-            told["name"],
-            told.get("kind", Kind.NUMBER),
-            tuple(told.get("categories", ())),
-            tuple(told.get("missing", ())),
-            str(told.get("dtype", "category")),
-            bool(told.get("ordered", False)),
-        )
-
-
-def _kind(column: Any, *, codes: bool) -> Kind:
-    if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
-        return Kind.BOOLEAN if column.dtype.kind == "b" else Kind.NUMBER
-    if isinstance(column, np.ndarray) and column.dtype.kind in "M":
-        return Kind.DATE
-    present = [one for one in column if forms.text(one) is not None]
-    written = [one for one in present if isinstance(one, str | bytes)]
-    if not written and present:
-        if all(not np.isnan(forms.number(one)) for one in present):
-            truths = all(isinstance(one, bool | np.bool_) for one in present)
-            return Kind.BOOLEAN if truths else Kind.NUMBER
-        if all(_is_time(one) for one in present):
-            return Kind.DATE
-    words = {str(one).strip().lower() for one in written}
-    if words and len(written) == len(present) and words <= {"true", "false"}:
-        return Kind.BOOLEAN
-    if not codes and all(not np.isnan(forms.number(one)) for one in present):
-        return Kind.NUMBER
-    distinct = len({forms.text(one) for one in present})
-    return Kind.TEXT if distinct > max(MOST_CATEGORIES, len(present) // 2) else Kind.CATEGORY
-
-
-def _is_time(cell: Any) -> bool:
-    return not np.isnat(forms.date(cell)) and not isinstance(cell, str | bytes | int | float)
-
-
-def _pandas_type(name: str) -> Any:
-    import pandas as pd
-
-    try:
-        return pd.api.types.pandas_dtype("object" if name == "category" else name)
-    except TypeError:  # a type of another version of pandas
-        return np.dtype(object)
 
 
 @dataclass(frozen=True)
@@ -313,8 +71,8 @@ class Schema:
     named: bool = True
 
     def __post_init__(self) -> None:
-        given = self.columns
-        object.__setattr__(self, "columns", tuple(given))
+        columns = self.columns
+        object.__setattr__(self, "columns", tuple(columns))
         object.__setattr__(self, "layout", Layout(self.layout))
         if not all(isinstance(one, Column) for one in self.columns):
             raise InvalidArgument("`columns` must be a sequence of Column.")
@@ -395,28 +153,28 @@ class Schema:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the schema as plain values."""
-        told: dict[str, Any] = {"format": FORMAT, "version": VERSION, "layout": self.layout.value}
+        fields: dict[str, Any] = {"format": FORMAT, "version": VERSION, "layout": self.layout.value}
         if self.columns:
-            told["columns"] = [one.to_dict() for one in self.columns]
-            told["named"] = self.named
+            fields["columns"] = [one.to_dict() for one in self.columns]
+            fields["named"] = self.named
         else:
-            told |= {"width": self.width, "sparse": self.sparse}
-        return told
+            fields |= {"width": self.width, "sparse": self.sparse}
+        return fields
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> Schema:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Schema:
         """Return the schema that ``to_dict`` described."""
         try:
-            if (told["format"], told["version"]) != (FORMAT, VERSION):
+            if (fields["format"], fields["version"]) != (FORMAT, VERSION):
                 raise InvalidArgument(f"A schema must be of {FORMAT!r}, version {VERSION}.")
-            width = told.get("width")
-            columns = tuple(Column.from_dict(one) for one in told.get("columns", ()))
+            width = fields.get("width")
+            columns = tuple(Column.from_dict(one) for one in fields.get("columns", ()))
             return cls(
                 columns,
-                Layout(told.get("layout", "frame")),
+                Layout(fields.get("layout", "frame")),
                 None if width is None else int(width),
-                bool(told.get("sparse", False)),
-                bool(told.get("named", False)),
+                bool(fields.get("sparse", False)),
+                bool(fields.get("named", False)),
             )
         except InvalidArgument:
             raise
@@ -434,12 +192,12 @@ class Schema:
     def from_json(cls, content: str | bytes) -> Schema:
         """Return the schema in a file's content."""
         try:
-            told = json.loads(content)
+            fields = json.loads(content)
         except ValueError:
             raise InvalidArgument("A schema file must be JSON.") from None
-        if not isinstance(told, dict):
+        if not isinstance(fields, dict):
             raise InvalidArgument("A schema file must be a JSON object.")
-        return cls.from_dict(told)
+        return cls.from_dict(fields)
 
     def __repr__(self) -> str:
         if self.layout is Layout.TEXTS:
@@ -452,22 +210,11 @@ class Schema:
         if not self.columns:
             return repr(self)
         wide = max(len(str(name)) for name in self.names)
-        return "\n".join(f"{one.name!s:<{wide}}   {_described(one)}" for one in self.columns)
-
-
-def _described(column: Column) -> str:
-    words = column.kind.value
-    if column.kind is Kind.CATEGORY:
-        shown = ", ".join(column.categories[:8])
-        more = len(column.categories) - 8
-        words += f": {shown}" + (f" and {more} more" if more > 0 else "")
-    if column.missing:
-        words += f" (missing: {', '.join(column.missing)})"
-    return words
+        return "\n".join(f"{one.name!s:<{wide}}   {one.describe()}" for one in self.columns)
 
 
 def _typed(frame: Any, at: int) -> dict[str, Any]:
-    """Return what the type of a public frame's column tells: codes, categories, text types."""
+    """Return what the type of a public frame's column implies: codes, categories, text types."""
     if not is_pandas(frame):
         name = str(frame.schema[at] if hasattr(frame, "num_rows") else frame.dtypes[at])
         return {"codes": any(one in name for one in ("String", "string", "Categorical", "Enum"))}
@@ -475,7 +222,7 @@ def _typed(frame: Any, at: int) -> dict[str, Any]:
     name = str(dtype)
     if name == "category":
         return {
-            "kind": Kind.CATEGORY if len(dtype.categories) else None,
+            "kind": ColumnKind.CATEGORY if len(dtype.categories) else None,
             "order": list(dtype.categories) if len(dtype.categories) else None,
             "ordered": bool(dtype.ordered),
             "codes": True,
@@ -485,8 +232,8 @@ def _typed(frame: Any, at: int) -> dict[str, Any]:
             f"`X_public` must hold real numbers. Complex data not supported (column {at})."
         )
     if dtype.kind in "mM" or name.startswith("period"):
-        return {"kind": Kind.NUMBER if dtype.kind == "m" else Kind.DATE}
+        return {"kind": ColumnKind.NUMBER if dtype.kind == "m" else ColumnKind.DATE}
     if name.startswith("interval"):
-        return {"kind": Kind.CATEGORY}
+        return {"kind": ColumnKind.CATEGORY}
     text = name in ("object", "str", "string") or name.startswith(("string", "large_string"))
     return {"codes": text, "dtype": "object" if not text or name == "object" else name}

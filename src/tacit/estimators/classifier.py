@@ -53,8 +53,8 @@ from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.ledger import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
+from tacit.report.build import corrections_report, run_report
 from tacit.report.public_check import check_predictions
-from tacit.report.run import corrections_report, run_report
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent
 from tacit.teachers.represented import represented
@@ -417,7 +417,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return learning_curve(fit.release, self._student_of, points, test=test)
 
     def _noise(self) -> NoiseSource:
-        """The secure source. Tests override this, and everything they make says so."""
+        """The secure source. Tests override it; their releases are marked as insecure."""
         return SecureNoise()
 
     def _run_state(self, noise: NoiseSource) -> RunState:
@@ -494,9 +494,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _html_repr(self) -> str:
         """What a notebook shows: scikit-learn's diagram, then the statement."""
-        shown = super()._html_repr()
+        diagram = super()._html_repr()
         statement = self.privacy_._repr_html_() if hasattr(self, "privacy_") else ""
-        return f"<div>{shown}{statement}</div>"
+        return f"<div>{diagram}{statement}</div>"
 
     def __getstate__(self) -> dict[str, Any]:
         """Public results only: the ledger stays behind once there are any.

@@ -6,9 +6,9 @@ from typing import Any
 
 from tacit import validation
 from tacit.errors import InvalidArgument
+from tacit.estimators.checks import relation_of
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import Source
-from tacit.estimators.rules import relation_of
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.registry import mechanism_type
 from tacit.teachers.corrections.learners import check_correcting

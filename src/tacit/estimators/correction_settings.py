@@ -16,12 +16,12 @@ from tacit.accounting.budget import Budget
 from tacit.data import PointReader, Schema
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.estimators.assumptions import fit_assumptions
+from tacit.estimators.checks import auto_or_number, number_of_teachers
 from tacit.estimators.methods import Corrections
 from tacit.estimators.protection import Protection
-from tacit.estimators.rules import auto_or_number, number_of_teachers
 from tacit.estimators.vote_settings import (
     are_numbers,
-    assumptions_of,
     check_representation,
     is_chosen,
     is_linear,
@@ -209,7 +209,7 @@ def resolve_corrections(
         coordinates=coordinates,
         points=PublicPool(transformed) if teachers_represented else pool,
         pool=in_coordinates,
-        assumptions=assumptions_of(settings, protection, representation, own_features),
+        assumptions=fit_assumptions(settings, protection, representation, own_features),
         chosen={
             "method": "Corrections",
             "n_teachers": n_teachers,

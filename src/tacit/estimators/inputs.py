@@ -1,6 +1,6 @@
 """What ``fit`` is given, read by a public schema: for the classifier and the oracle alike.
 
-Which error is raised, and what it says, depends on public facts only: the class of a container, its
+Which error is raised, and its message, depends on public facts only: the class of a container, its
 dimensions, the names of its columns and, under ``replace``, its number of rows.
 """
 
@@ -22,11 +22,11 @@ from tacit.data.cells import texts
 from tacit.data.containers import as_container, cells_of, is_frame, is_table
 from tacit.data.identifiers import identifier_bytes
 from tacit.data.pool import PublicPool, n_rows, take
-from tacit.data.reader import few, refuse_scalar
+from tacit.data.reader import first_names, refuse_scalar
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
+from tacit.estimators.checks import relation_of
 from tacit.estimators.protection import ExistingTeachers, ShardAssignment, Source, split
-from tacit.estimators.rules import relation_of
 from tacit.labeling.elsewhere import VotesElsewhere
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
@@ -82,7 +82,7 @@ class PrivateRecords:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a classifier is fitted on. ``rows`` says which rows the pool was made of, if any.
+    """What a classifier is fitted on. ``rows`` are the rows that the pool was made of, if any.
 
     These are rows of the records where their own features are the pool, or rows of ``X_public``
     that were voted on elsewhere; None when the whole of ``X_public`` is the pool.
@@ -273,7 +273,7 @@ def _check_same_kind(X: Any, points: Any, schema: Schema) -> None:
         extra = [one for one in _names(points) if one not in names]
         raise InvalidArgument(
             "`X_public` must have the columns of `X`, in the same order: feature names should "
-            f"match. Missing: {few(missing)}. Not in `X`: {few(extra)}."
+            f"match. Missing: {first_names(missing)}. Not in `X`: {first_names(extra)}."
         )
     shapes: list[Any] = [getattr(one, "shape", ()) for one in (X, points)]
     if all(len(one) == 2 for one in shapes) and shapes[0][1] != shapes[1][1]:
@@ -284,29 +284,29 @@ def _check_same_kind(X: Any, points: Any, schema: Schema) -> None:
 
 def check_features(points: Any, shards: ShardFolder) -> None:
     """Check that public points have the features of shards in files."""
-    wanted = list(shards.feature_names)
+    expected = list(shards.feature_names)
     width = len(_names(points)) if is_frame(points) else getattr(points, "shape", (0, 0))[-1]
-    if is_frame(points) and _names(points) != wanted:
-        missing = [one for one in wanted if one not in _names(points)]
-        extra = [one for one in _names(points) if one not in wanted]
+    if is_frame(points) and _names(points) != expected:
+        missing = [one for one in expected if one not in _names(points)]
+        extra = [one for one in _names(points) if one not in expected]
         raise InvalidArgument(
             "`X_public` must have the columns of `X`, in the same order: feature names should "
-            f"match. Missing: {few(missing)}. Not in `X`: {few(extra)}."
+            f"match. Missing: {first_names(missing)}. Not in `X`: {first_names(extra)}."
         )
-    if width != len(wanted):
+    if width != len(expected):
         raise InvalidArgument(
-            f"`X_public` must have as many columns as `X`, {len(wanted)}, got {width}."
+            f"`X_public` must have as many columns as `X`, {len(expected)}, got {width}."
         )
 
 
 def refuse_beside(X: ShardFolder | VotesElsewhere, y: Any, X_public: Any, groups: Any) -> None:
     """Refuse labels and identifiers beside shards or votes, and demand public points."""
-    what = "shards, which hold labels and identifiers"
+    source = "shards, which hold labels and identifiers"
     if isinstance(X, VotesElsewhere):
-        what = "votes, which were counted already"
+        source = "votes, which were counted already"
     for name, value in (("y", y), ("groups", groups)):
         if value is not None:
-            raise InvalidArgument(f"`{name}` must be left out with {what}.")
+            raise InvalidArgument(f"`{name}` must be left out with {source}.")
     if X_public is None:
         raise InvalidArgument("`X_public` must be given: public points like the records.")
 
@@ -321,11 +321,11 @@ def check_shards(estimator: Any, shards: ShardFolder) -> Neighbouring:
     return relation
 
 
-def check_teachers(setting: Any, n_teachers: int, what: str) -> None:
+def check_teachers(setting: Any, n_teachers: int, source: str) -> None:
     """Refuse another number of teachers than there are."""
     if setting not in ("auto", n_teachers):
         raise InvalidArgument(
-            f'`n_teachers` must be "auto" or {n_teachers}, {what}, got {setting!r}.'
+            f'`n_teachers` must be "auto" or {n_teachers}, {source}, got {setting!r}.'
         )
 
 

@@ -35,7 +35,7 @@ from tacit.ledger import Ledger
 from tacit.noise import NoiseSource
 from tacit.students.fitting import FittedStudent, check_student, fit_student
 from tacit.teachers.learner import check_learner
-from tacit.teachers.workers.checkpoint import KeptVotes
+from tacit.teachers.workers.checkpoint import VoteCheckpoint
 
 Publish = Callable[[Released | ReleasedRounds], None]
 """Receives everything released so far, whenever there is more. A failure later keeps it."""
@@ -51,7 +51,7 @@ class RunState:
 
     key: str
     hash_key: bytes | None = None
-    votes: KeptVotes | None = None
+    votes: VoteCheckpoint | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -91,7 +91,7 @@ def run(
 
     Privacy
     -------
-    Neighbours: as ``settings.protection`` says. One record (or person) reaches one shard and one
+    Neighbours: as in ``settings.protection``. One record (or person) reaches one shard and one
     teacher, so at most one vote of each question, or one bounded vector of each round. Price: that
     of the mechanism's plan, which is fixed, and refused when it does not fit the ledger, before
     anything is trained. It is reserved after training and before any noise is drawn: training that
@@ -131,7 +131,7 @@ def _run_votes(
         rng,
         n_jobs=context.n_jobs,
         progress=context.progress,
-        kept=state.votes,
+        checkpoint=state.votes,
     )
     names = [settings.names[position] for position in positions]
     open_pool = OpenPool(positions, terms.open(votes, names, settings.n_questions))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.estimators.rules import relation_of
+from tacit.estimators.checks import relation_of
 from tacit.noise import NoiseSource
 from tacit.teachers.partition import (
     IndexArray,
@@ -72,7 +72,7 @@ class ShardAssignment:
 
 @dataclass(frozen=True)
 class Protection:
-    """Which data sets the guarantee cannot tell apart. Public.
+    """Which data sets are neighbours, and how many units there are. Public.
 
     ``n_units`` is the number of records or people; None where that number is private.
     """
@@ -116,7 +116,7 @@ def resolve_protection(
     if people is None:
         return Protection(neighbouring, "record", n_records), ShardAssignment()
     if neighbouring is Neighbouring.ADD_REMOVE:
-        # The key is secret and of this fit alone: nobody can aim an identifier at a shard.
+        # The key is secret and of this fit alone: an identifier cannot be aimed at a shard.
         hash_key = noise.bits(256).to_bytes(32)
         return Protection(neighbouring, "person", None), ShardAssignment(people, hash_key)
     numbers = number_people(people)

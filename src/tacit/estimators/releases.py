@@ -120,7 +120,7 @@ def released_values(
     classes: NDArray[Any],
     privacy: PrivacyStatement,
 ) -> ReleasedVotes | ReleasedCorrections:
-    """Return a release as arrays; ``rows`` says which rows of the records are the pool, if any."""
+    """Return a release as arrays; ``rows`` are the records that form the pool, if any."""
     answers = release.answers
     if isinstance(release, ReleasedRounds):
         shape = (len(answers), -1, len(classes) - 1)

@@ -18,15 +18,11 @@ from tacit.accounting.budget import Budget
 from tacit.data.pool import PublicPool
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
+from tacit.estimators.assumptions import fit_assumptions
+from tacit.estimators.checks import auto_or_number, number_of_teachers, refuse_silent
 from tacit.estimators.combinations import is_auto, student_chooses
 from tacit.estimators.methods import Votes
 from tacit.estimators.protection import Protection
-from tacit.estimators.rules import (
-    auto_or_number,
-    list_assumptions,
-    number_of_teachers,
-    refuse_silent,
-)
 from tacit.labeling import question_keys
 from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.registry import make_mechanism, mechanism_type
@@ -91,7 +87,7 @@ def resolve_votes(
 ) -> VoteSettings:
     """Return the settings in force. Uses sizes, the pool and the budget; no private value.
 
-    ``own_features`` says that the pool is made of the records' own features.
+    ``own_features`` is true when the pool is made of the records' own features.
     """
     validation.one_of(("unlabelled", "random"), refusals=votes.refusals)
     existing = protection.existing
@@ -138,7 +134,7 @@ def resolve_votes(
         represented=is_chosen(settings.representation),
         points=points,
         names=names,
-        assumptions=assumptions_of(settings, protection, representation, own_features),
+        assumptions=fit_assumptions(settings, protection, representation, own_features),
         chosen={
             "method": "Votes",
             "n_teachers": n_teachers,
@@ -205,7 +201,7 @@ def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_clas
 
 
 def _capacity(mechanism: Any) -> int | None:
-    """Return how many questions a mechanism object was planned for; None when it is not said."""
+    """Return how many questions a mechanism object was planned for; None when it is not given."""
     if not isinstance(mechanism, VoteMechanism):
         return None
     planned = getattr(mechanism, "questions", getattr(mechanism, "answers", None))
@@ -271,35 +267,3 @@ def are_numbers(points: Any) -> bool:
     if sp.issparse(points):
         return True
     return isinstance(points, np.ndarray) and points.dtype.kind in "biuf" and len(points) > 1
-
-
-def assumptions_of(
-    settings: Any, protection: Protection, representation: Any, own_features: bool
-) -> tuple[str, ...]:
-    """Return what the guarantee of a fit relies on besides the proofs, in sentences."""
-    points = [
-        "The pool is public and was put together without looking at private records; which of "
-        "its points were asked about depends on public points and released answers alone."
-    ]
-    if own_features:
-        points.append(
-            "The points asked about are features of the records themselves: those records' own "
-            "labels were not used."
-        )
-    if representation is not None:
-        points.append("The representation was fitted on the public points alone.")
-    existing = protection.existing
-    sentences = list_assumptions(
-        protection.neighbouring,
-        protection.unit,
-        points=points,
-        account=[_account(settings.ledger)],
-    )
-    sentences = (*sentences, *getattr(settings, "input_assumptions", ()))
-    return sentences if existing is None else (*sentences, existing.assumption)
-
-
-def _account(ledger: Any) -> str:
-    if ledger is None:
-        return "This is the cost of this fit alone: every other release from the data adds to it."
-    return "This is the cost of this fit alone: the ledger given has what all its fits add up to."

@@ -30,7 +30,7 @@ from tacit.teachers.on_shards import ShardReader, count_on_shards
 from tacit.teachers.partition import IndexArray, votes_moved
 from tacit.teachers.represented import RepresentedRows, represented
 from tacit.teachers.train import train_and_count
-from tacit.teachers.workers.checkpoint import KeptVotes
+from tacit.teachers.workers.checkpoint import VoteCheckpoint
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def count_votes(
     *,
     n_jobs: int | None = None,
     progress: bool | None = None,
-    kept: KeptVotes | None = None,
+    checkpoint: VoteCheckpoint | None = None,
 ) -> VoteCounts:
     """Train one teacher per shard and count their votes on points of the pool. Private.
 
@@ -125,7 +125,7 @@ def count_votes(
         In memory, in files, or what teachers elsewhere voted on every point of the pool.
     positions : array
         Which points of the pool they vote on: all different.
-    kept : KeptVotes, optional
+    checkpoint : VoteCheckpoint, optional
         Votes of teachers that an earlier attempt trained on the same shards. Private.
 
     Privacy
@@ -142,7 +142,7 @@ def count_votes(
         "classes": classes,
         "n_jobs": n_jobs,
         "progress": progress,
-        "kept": kept,
+        "checkpoint": checkpoint,
     }
     if records.shards is not None:
         votes_moved(records.shards.sharding.partition, protection.neighbouring)

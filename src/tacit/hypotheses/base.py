@@ -97,8 +97,8 @@ class HypothesisClass(ABC):
         row = np.atleast_2d(np.asarray(hypothesis, dtype=np.float64))
         if len(row) != 1:
             raise InvalidArgument(f"`hypothesis` must be one row of numbers, got {len(row)} rows.")
-        found: NDArray[np.int8] = self.label(row, points)[0].astype(np.int8)
-        return found
+        labels: NDArray[np.int8] = self.label(row, points)[0].astype(np.int8)
+        return labels
 
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         """Yield one representative of each behaviour on ``X``, in blocks, always in one order.
@@ -138,11 +138,11 @@ class HypothesisClass(ABC):
         """
         scored = as_points(X, self.n_features)
         labels = as_labels(y, len(scored))
-        kept, counts = [], []
+        blocks, counts = [], []
         for block in self.dichotomies(cover):
-            kept.append(block.hypotheses)
+            blocks.append(block.hypotheses)
             counts.append(self._mistakes(block.hypotheses, scored, labels))
-        hypotheses = np.concatenate(kept)
+        hypotheses = np.concatenate(blocks)
         return ListedMistakes(np.concatenate(counts), lambda index: hypotheses[index])
 
     def _mistakes(self, hypotheses: FloatArray, points: FloatArray, labels: BoolArray) -> IntArray:
@@ -152,8 +152,8 @@ class HypothesisClass(ABC):
             (self.label(hypotheses[start : start + rows], points) != labels).sum(axis=1)
             for start in range(0, len(hypotheses), rows)
         ]
-        found: IntArray = np.concatenate(parts).astype(np.int64)
-        return found
+        mistakes: IntArray = np.concatenate(parts).astype(np.int64)
+        return mistakes
 
     def _in_blocks(self, points: FloatArray) -> Iterator[FloatArray]:
         """Yield the candidates in blocks of bounded size."""

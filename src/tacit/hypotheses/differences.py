@@ -53,12 +53,12 @@ def pair_with_difference(
     index = np.arange(n)
     smallest = min(int(first.min()), int(last.min()) - difference)
     keys = np.sort((first - smallest) * n + index)
-    wanted = (last - difference - smallest) * n
-    start = np.searchsorted(keys, wanted, side="left")
-    found = np.searchsorted(keys, wanted + index, side="right") - start
-    upto = np.cumsum(found)
+    searched = (last - difference - smallest) * n
+    start = np.searchsorted(keys, searched, side="left")
+    matches = np.searchsorted(keys, searched + index, side="right") - start
+    upto = np.cumsum(matches)
     j = int(np.searchsorted(upto, rank, side="right"))
-    position = start[j] + rank - (upto[j] - found[j])
+    position = start[j] + rank - (upto[j] - matches[j])
     return int(keys[position] % n), j
 
 
@@ -67,8 +67,8 @@ def _count_near(first: IntArray, last: IntArray, lowest: int, counts: IntArray) 
     place = np.arange(len(first)) % _DIRECT
     for step in range(min(_DIRECT, len(first))):
         inside = place[: len(first) - step] + step < _DIRECT
-        found = (last[step:] - first[: len(first) - step])[inside] - lowest
-        counts += np.bincount(found, minlength=len(counts))
+        differences = (last[step:] - first[: len(first) - step])[inside] - lowest
+        counts += np.bincount(differences, minlength=len(counts))
 
 
 def _count_across(left: IntArray, right: IntArray, lowest: int, counts: IntArray) -> None:
@@ -107,5 +107,5 @@ def exact_convolution(a: IntArray, b: IntArray) -> IntArray:
         return (high << cut) + exact_convolution(a & ((1 << cut) - 1), b)
     size = scipy.fft.next_fast_len(n, real=True)
     product = scipy.fft.rfft(a.astype(float), size) * scipy.fft.rfft(b.astype(float), size)
-    found: IntArray = np.rint(scipy.fft.irfft(product, size)[:n]).astype(np.int64)
-    return found
+    convolution: IntArray = np.rint(scipy.fft.irfft(product, size)[:n]).astype(np.int64)
+    return convolution

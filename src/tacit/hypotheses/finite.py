@@ -107,8 +107,8 @@ class _Row:
 
     def __call__(self, points: FloatArray) -> BoolArray:
         column = np.clip(points[:, 0], 0, len(self._labels) - 1).astype(np.intp)
-        found: BoolArray = self._labels[column]
-        return found
+        labels: BoolArray = self._labels[column]
+        return labels
 
 
 def _shattered(rows: BoolArray) -> int:
@@ -117,11 +117,11 @@ def _shattered(rows: BoolArray) -> int:
     Subsets of shattered sets are shattered, so the first size at which none is ends the search.
     """
     most = len(rows).bit_length() - 1
-    tried = 0
+    n_subsets = 0
     for size in range(1, most + 1):
         for columns in combinations(range(rows.shape[1]), size):
-            tried += 1
-            if tried > _MOST_SUBSETS:
+            n_subsets += 1
+            if n_subsets > _MOST_SUBSETS:
                 return most
             if len(np.unique(rows[:, columns], axis=0)) == 2**size:
                 break

@@ -93,11 +93,11 @@ def _label(hypotheses: FloatArray, points: FloatArray) -> BoolArray:
     if d == 1:
         return cut_labels(hypotheses, points[..., 0])
     corners = hypotheses[..., : d * d].reshape(*hypotheses.shape[:-1], d, d)
-    found = side(corners, points)
-    labels: BoolArray = found * hypotheses[..., d * d] > 0
-    on = np.nonzero(found == 0)
-    inner = np.broadcast_to(hypotheses, (*found.shape, hypotheses.shape[-1]))[on]
-    rest = np.broadcast_to(points, (*found.shape, d))[on]
+    sides = side(corners, points)
+    labels: BoolArray = sides * hypotheses[..., d * d] > 0
+    on = np.nonzero(sides == 0)
+    inner = np.broadcast_to(hypotheses, (*sides.shape, hypotheses.shape[-1]))[on]
+    rest = np.broadcast_to(points, (*sides.shape, d))[on]
     dropped = inner[:, d * d + 1].astype(np.intp)
     for axis in range(d):
         own = dropped == axis
@@ -131,9 +131,9 @@ def _by_borders(points: FloatArray) -> _Behaviours:
     for chosen in _blocks_of_combinations(len(points), d):
         corners = points[chosen]
         sides = side(corners[:, None], points[None])
-        held = (sides == 0).sum(axis=1)
-        yield from _by_simplices(points, chosen[held == d], sides[held == d])
-        for row in np.flatnonzero((held > d) & (held < len(points))):
+        n_on_border = (sides == 0).sum(axis=1)
+        yield from _by_simplices(points, chosen[n_on_border == d], sides[n_on_border == d])
+        for row in np.flatnonzero((n_on_border > d) & (n_on_border < len(points))):
             key = np.packbits(sides[row] == 0).tobytes()
             if key not in borders:
                 borders.add(key)
@@ -181,8 +181,8 @@ def _simplex_tables(corners: FloatArray) -> tuple[FloatArray, BoolArray]:
     """
     d = corners.shape[1]
     axes = _axes_to_drop(corners)
-    kept = np.array([[a for a in range(d) if a != axis] for axis in range(d)])[axes]
-    flat = np.take_along_axis(corners, np.repeat(kept[:, None, :], d, axis=1), axis=2)
+    remaining_axes = np.array([[a for a in range(d) if a != axis] for axis in range(d)])[axes]
+    flat = np.take_along_axis(corners, np.repeat(remaining_axes[:, None, :], d, axis=1), axis=2)
     if d == 2:
         return _pair_tables(flat[:, :, 0])
     pair, last = flat[:, :2], flat[:, 2]
@@ -246,8 +246,8 @@ def _axes_to_drop(corners: FloatArray) -> IndexArray:
     d = corners.shape[1]
     rest = [np.delete(corners, axis, axis=2) for axis in range(d)]
     spanning = [side(others[:, :-1], others[:, -1]) != 0 for others in rest]
-    found: IndexArray = np.argmax(spanning, axis=0)
-    return found
+    axes: IndexArray = np.argmax(spanning, axis=0)
+    return axes
 
 
 def _blocks_of_combinations(n: int, d: int) -> Iterator[IndexArray]:
@@ -266,13 +266,13 @@ def _in_blocks(behaviours: _Behaviours, n_points: int) -> _Behaviours:
     """Join small tables into blocks of bounded size."""
     hypotheses: list[FloatArray] = []
     labels: list[BoolArray] = []
-    held, most = 0, max(1, BLOCK_CELLS // (8 * max(1, n_points)))
+    n_rows, most = 0, max(1, BLOCK_CELLS // (8 * max(1, n_points)))
     for table, rows in behaviours:
         hypotheses.append(table)
         labels.append(rows)
-        held += len(table)
-        if held >= most:
+        n_rows += len(table)
+        if n_rows >= most:
             yield np.concatenate(hypotheses), np.concatenate(labels)
-            hypotheses, labels, held = [], [], 0
-    if held:
+            hypotheses, labels, n_rows = [], [], 0
+    if n_rows:
         yield np.concatenate(hypotheses), np.concatenate(labels)

@@ -51,8 +51,8 @@ class Intervals(HypothesisClass):
 
     def label(self, hypotheses: FloatArray, points: FloatArray) -> BoolArray:
         x = points[:, 0]
-        found: BoolArray = (x >= hypotheses[:, :1]) & (x <= hypotheses[:, 1:])
-        return found
+        inside: BoolArray = (x >= hypotheses[:, :1]) & (x <= hypotheses[:, 1:])
+        return inside
 
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         points = as_points(X, 1)

@@ -55,8 +55,8 @@ class ListedMistakes(MistakeCounts):
         self.size = len(counts)
 
     def levels(self) -> tuple[Sequence[int], Sequence[int]]:
-        found, times = np.unique(self.counts, return_counts=True)
-        return found.tolist(), times.tolist()
+        levels, times = np.unique(self.counts, return_counts=True)
+        return levels.tolist(), times.tolist()
 
     def member(self, mistakes: int, rank: int) -> Hypothesis:
         return self.hypothesis(int(np.flatnonzero(self.counts == mistakes)[rank]))
@@ -79,8 +79,8 @@ class LevelledMistakes(MistakeCounts):
         self.size = int(counts.sum())
 
     def levels(self) -> tuple[Sequence[int], Sequence[int]]:
-        found = np.flatnonzero(self.counts)
-        return found.tolist(), self.counts[found].tolist()
+        levels = np.flatnonzero(self.counts)
+        return levels.tolist(), self.counts[levels].tolist()
 
     def member(self, mistakes: int, rank: int) -> Hypothesis:
         return self._member(mistakes, rank)

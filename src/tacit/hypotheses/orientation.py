@@ -43,13 +43,13 @@ def side(flats: FloatArray, points: FloatArray) -> IntArray:
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         value, size = _determinant(flats, points)
         unsure = ~(np.abs(value) > _RELATIVE * size) | ~(size > _TINY) | ~np.isfinite(size)
-        found = np.where(unsure, 0.0, np.sign(value)).astype(np.int64)
-    where = np.nonzero(unsure & ~_known_on(flats, points))
+        signs = np.where(unsure, 0.0, np.sign(value)).astype(np.int64)
+    where = np.nonzero(unsure & ~_certain_on_flat(flats, points))
     shape = unsure.shape
     corners = np.broadcast_to(flats, (*shape, d, d))[where]
     others = np.broadcast_to(points, (*shape, d))[where]
-    found[where] = [_exact(c, x) for c, x in zip(corners, others, strict=True)]
-    return found
+    signs[where] = [_exact(c, x) for c, x in zip(corners, others, strict=True)]
+    return signs
 
 
 def _determinant(flats: FloatArray, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -68,7 +68,7 @@ def _determinant(flats: FloatArray, points: FloatArray) -> tuple[FloatArray, Flo
     return value, size
 
 
-def _known_on(flats: FloatArray, points: FloatArray) -> BoolArray:
+def _certain_on_flat(flats: FloatArray, points: FloatArray) -> BoolArray:
     """Return where the point is a corner, or two corners are equal: no arithmetic is needed."""
     d = points.shape[-1]
     corner: Any = False
@@ -76,8 +76,8 @@ def _known_on(flats: FloatArray, points: FloatArray) -> BoolArray:
         corner = corner | (points == flats[..., k, :]).all(axis=-1)
         for other in range(k):
             corner = corner | (flats[..., k, :] == flats[..., other, :]).all(axis=-1)
-    found: BoolArray = corner
-    return found
+    on_flat: BoolArray = corner
+    return on_flat
 
 
 def _exact(corners: FloatArray, point: FloatArray) -> int:

@@ -76,8 +76,8 @@ class _Grid:
         """Return, for every height, the first height from it on that is touched (or the end)."""
         n = touched.shape[-1]
         at = np.where(touched, np.arange(n), n)
-        found: IntArray = np.minimum.accumulate(at[..., ::-1], axis=-1)[..., ::-1]
-        return found
+        next_touched: IntArray = np.minimum.accumulate(at[..., ::-1], axis=-1)[..., ::-1]
+        return next_touched
 
 
 def plane_mistakes(cover: FloatArray, points: FloatArray, labels: BoolArray) -> MistakeCounts:
@@ -138,7 +138,7 @@ class _Pairs:
 class _Correlation:
     """Counts of gains between -n and n, by Fourier transform of the histograms of each strip.
 
-    Balances are taken modulo ``length``, which is more than 2 n: gains are told apart all the same.
+    Balances are taken modulo ``length``, which is more than 2 n: gains remain distinct.
     """
 
     def __init__(self, n: int) -> None:
@@ -229,6 +229,6 @@ def _matches(first: IntArray, bottoms: BoolArray, last: IntArray, tops: BoolArra
     row_b, b = np.nonzero(bottoms)
     row_t, t = np.nonzero(tops)
     keys = np.sort(row_b * width + first[row_b, b] - start)
-    wanted = row_t * width + last[row_t, t] - start
-    equal = np.searchsorted(keys, wanted, side="right") - np.searchsorted(keys, wanted)
+    searched = row_t * width + last[row_t, t] - start
+    equal = np.searchsorted(keys, searched, side="right") - np.searchsorted(keys, searched)
     return np.bincount(row_t, weights=equal, minlength=len(first)).astype(np.int64)

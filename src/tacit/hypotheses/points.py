@@ -1,6 +1,6 @@
 """Points and labels as hypothesis classes see them: tables of finite numbers, zeros and ones.
 
-Shapes are checked, values and their types are not: which error is raised, and what it says, must
+Shapes are checked, values and their types are not: which error is raised, and its message, must
 not depend on what a private record holds. One value can decide the type of a whole array, so each
 cell is made a number by itself, and is the same number in every container.
 """

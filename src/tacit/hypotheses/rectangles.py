@@ -99,14 +99,14 @@ def _tight_boxes(points: FloatArray) -> Iterator[FloatArray]:
         ends = np.unique(values)
         for left, low in enumerate(ends):
             for high in ends[left:]:
-                kept = inside[(values >= low) & (values <= high)]
-                if touched(distinct[kept, :feature], feature):
+                remaining = inside[(values >= low) & (values <= high)]
+                if touched(distinct[remaining, :feature], feature):
                     box[feature], box[n_features + feature] = low, high
-                    yield from choose(feature + 1, kept)
+                    yield from choose(feature + 1, remaining)
 
-    def touched(kept: FloatArray, upto: int) -> bool:
+    def touched(remaining: FloatArray, upto: int) -> bool:
         low, high = box[:upto], box[n_features : n_features + upto]
-        return bool((kept.min(axis=0) == low).all() and (kept.max(axis=0) == high).all())
+        return bool((remaining.min(axis=0) == low).all() and (remaining.max(axis=0) == high).all())
 
     if len(distinct):
         yield from choose(0, np.arange(len(distinct)))

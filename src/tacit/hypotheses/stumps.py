@@ -71,8 +71,8 @@ class Stumps(HypothesisClass):
 
     def label(self, hypotheses: FloatArray, points: FloatArray) -> BoolArray:
         reached = points.T[hypotheses[:, 0].astype(np.intp)] >= hypotheses[:, 1:2]
-        found: BoolArray = reached == (hypotheses[:, 2:] > 0)
-        return found
+        labels: BoolArray = reached == (hypotheses[:, 2:] > 0)
+        return labels
 
     def dichotomies(self, X: Any) -> Iterator[Dichotomies]:
         points = as_points(X, self.n_features)
@@ -103,11 +103,11 @@ class Stumps(HypothesisClass):
         _, first, which = np.unique(
             np.concatenate(behaviours), axis=0, return_index=True, return_inverse=True
         )
-        kept = np.sort(first)
+        rows = np.sort(first)
         if not self._alike(table, first[which.ravel()], points):
-            kept = self._told_apart(table, points)
-        found: FloatArray = table[kept]
-        return found
+            rows = self._distinct_behaviours(table, points)
+        cover: FloatArray = table[rows]
+        return cover
 
     def _alike(self, table: FloatArray, stands_for: IndexArray, points: FloatArray) -> bool:
         """Return whether every stump behaves as the one that stands for it: sums can collide."""
@@ -122,7 +122,7 @@ class Stumps(HypothesisClass):
             if len(some)
         )
 
-    def _told_apart(self, table: FloatArray, points: FloatArray) -> IndexArray:
+    def _distinct_behaviours(self, table: FloatArray, points: FloatArray) -> IndexArray:
         """Return the first stump of every behaviour, by looking at all labels."""
         seen: set[bytes] = set()
         rows = max(1, BLOCK_CELLS // max(1, len(points)))
@@ -130,8 +130,8 @@ class Stumps(HypothesisClass):
             at + first_seen(self.label(table[at : at + rows], points), seen)
             for at in range(0, len(table), rows)
         ]
-        found: IndexArray = np.concatenate(parts)
-        return found
+        representatives: IndexArray = np.concatenate(parts)
+        return representatives
 
 
 def _same_cuts(some: FloatArray, others: FloatArray, points: FloatArray) -> bool:
@@ -154,7 +154,7 @@ def _same_cuts(some: FloatArray, others: FloatArray, points: FloatArray) -> bool
 
 
 def _words(n_points: int) -> _Words:
-    """Return two fixed 64-bit words per point, to tell sets of points apart by their sums."""
+    """Return two fixed 64-bit words per point, to distinguish sets of points by their sums."""
     drawn = shake_128(b"tacit: names of points").digest(16 * n_points)
     return np.frombuffer(drawn, dtype="<u8").reshape(n_points, 2).astype(np.uint64)
 
@@ -168,5 +168,5 @@ def _behaviours(table: FloatArray, values: FloatArray, words: _Words) -> _Words:
     order = np.argsort(values, kind="stable")
     before = np.concatenate([np.zeros((1, 2), np.uint64), np.cumsum(words[order], axis=0)])
     below = before[np.searchsorted(values[order], table[:, 0])]
-    found: _Words = np.where(table[:, 1:] > 0, before[-1] - below, below)
-    return found
+    sums: _Words = np.where(table[:, 1:] > 0, before[-1] - below, below)
+    return sums

@@ -74,8 +74,8 @@ def cuts(values: FloatArray, both_directions: bool) -> FloatArray:
 
 def cut_labels(table: FloatArray, values: FloatArray) -> BoolArray:
     """Return the labels that every ``(t, direction)`` gives every value, by broadcasting."""
-    found: BoolArray = (values >= table[..., 0]) == (table[..., 1] > 0)
-    return found
+    labels: BoolArray = (values >= table[..., 0]) == (table[..., 1] > 0)
+    return labels
 
 
 def cut_mistakes(table: FloatArray, values: FloatArray, labels: BoolArray) -> IntArray:
@@ -90,5 +90,5 @@ def cut_mistakes(table: FloatArray, values: FloatArray, labels: BoolArray) -> In
     ones_below = ones_before[below]
     zeros_from = (len(values) - below) - (ones_before[-1] - ones_below)
     upwards = ones_below + zeros_from
-    found: IntArray = np.where(table[:, 1] > 0, upwards, len(values) - upwards).astype(np.int64)
-    return found
+    mistakes: IntArray = np.where(table[:, 1] > 0, upwards, len(values) - upwards).astype(np.int64)
+    return mistakes

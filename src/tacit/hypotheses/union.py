@@ -111,8 +111,8 @@ class _Joined(MistakeCounts):
         total = dict(zip(*self._first.levels(), strict=True))
         for level, size in zip(*self._added.levels(), strict=True):
             total[level] = total.get(level, 0) + size
-        found = sorted(total)
-        return found, [total[level] for level in found]
+        levels = sorted(total)
+        return levels, [total[level] for level in levels]
 
     def member(self, mistakes: int, rank: int) -> Hypothesis:
         own = dict(zip(*self._first.levels(), strict=True)).get(mistakes, 0)

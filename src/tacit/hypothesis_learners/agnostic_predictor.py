@@ -13,7 +13,7 @@ from tacit.accounting.amplification import largest_base_epsilon
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
-from tacit.hypothesis_learners.asking import PerQuestionLearner
+from tacit.hypothesis_learners.answering import PerQuestionLearner
 from tacit.hypothesis_learners.realizable import teachers_for
 from tacit.mechanisms.prediction import RelabelledPrediction
 

@@ -60,7 +60,7 @@ class HypothesisEstimator(BaseEstimator):  # type: ignore[misc]
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet. Call fit first.")
 
     def _noise(self) -> NoiseSource:
-        """The secure source. Tests override this, and everything they make says so."""
+        """The secure source. Tests override it; their releases are marked as insecure."""
         return SecureNoise()
 
     def _plan_key(self, noise: NoiseSource) -> str:

@@ -174,8 +174,8 @@ class IterLabelBoost(PartlyLabelledLearner):
     ) -> LearningMechanism:
         """Return the rounds, the last one inside the one before it."""
         final = rounds[-1].kept_labelled + rounds[-1].kept_taken if rounds else labelled
-        wanted = final if self.base_records is None else self.base_records
-        n = max(1, final // _PAPER_LAST) if paper else min(final, wanted)
+        last_size = final if self.base_records is None else self.base_records
+        n = max(1, final // _PAPER_LAST) if paper else min(final, last_size)
         left = unlabelled - sum(r.taken for r in rounds)
         mechanism: LearningMechanism = SubsampledLearning(
             self.base.mechanism(n, 0), final, left, paper or self.with_replacement
@@ -199,11 +199,11 @@ def schedule(labelled: int, unlabelled: int, rounds: int, part: float) -> list[R
     sizes_of_rounds: list[Round] = []
     left = unlabelled
     for i in range(rounds):
-        taken = left if i == rounds - 1 else unlabelled * weights[i] // sum(weights)
+        n_taken = left if i == rounds - 1 else unlabelled * weights[i] // sum(weights)
         kept_labelled = max(1, math.floor(part * labelled))
-        kept_taken = max(min(1, taken), math.floor(part * taken))
-        sizes_of_rounds.append(Round(labelled, taken, kept_labelled, kept_taken))
-        labelled, left = kept_labelled + kept_taken, left - taken
+        kept_taken = max(min(1, n_taken), math.floor(part * n_taken))
+        sizes_of_rounds.append(Round(labelled, n_taken, kept_labelled, kept_taken))
+        labelled, left = kept_labelled + kept_taken, left - n_taken
     return sizes_of_rounds
 
 

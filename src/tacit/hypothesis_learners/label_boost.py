@@ -1,4 +1,4 @@
-"""Few labels, many records: label the others by a hypothesis that nobody sees, then learn."""
+"""Few labels, many records: label the others by a hypothesis that is never released, then learn."""
 
 from __future__ import annotations
 
@@ -84,21 +84,23 @@ class LabelBoost(PartlyLabelledLearner):
 
     def _mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
         validation.instance(BaseLearner, base=self.base)
-        taken = unlabelled
+        n_relabelled = unlabelled
         if self.relabel is not None:
-            taken = validation.integer(0, relabel=self.relabel)
-            if taken > unlabelled:
+            n_relabelled = validation.integer(0, relabel=self.relabel)
+            if n_relabelled > unlabelled:
                 raise InvalidArgument(
                     f"`relabel` must be at most the {unlabelled} records without labels, "
-                    f"got {taken}."
+                    f"got {n_relabelled}."
                 )
         if self._uses_paper_constants():
-            self._check_sizes(labelled, taken)
-        base = self.base.mechanism(labelled + taken, unlabelled - taken)
-        return RelabelledLearning(base, self.hypotheses, self.selection_epsilon, labelled, taken)
+            self._check_sizes(labelled, n_relabelled)
+        base = self.base.mechanism(labelled + n_relabelled, unlabelled - n_relabelled)
+        return RelabelledLearning(
+            base, self.hypotheses, self.selection_epsilon, labelled, n_relabelled
+        )
 
-    def _check_sizes(self, labelled: int, taken: int) -> None:
+    def _check_sizes(self, labelled: int, n_relabelled: int) -> None:
         alpha, beta = self._paper_alpha("error to reach"), self._paper_beta()
         self._check_paper_selection()
-        needed = sizes.boosted_labels(self.hypotheses.vc_dimension, taken, alpha, beta)
+        needed = sizes.boosted_labels(self.hypotheses.vc_dimension, n_relabelled, alpha, beta)
         sizes.refuse_small("labelled records", labelled, needed)

@@ -22,7 +22,7 @@ from tacit.ledger.ledger import DetachedLedger
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 
 UNLABELLED = -1
-"""The label that says: this record has none."""
+"""Marks a record without a label."""
 
 WHO_HAS_LABELS = "Which records have labels may be known."
 

@@ -16,7 +16,7 @@ from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray
-from tacit.hypothesis_learners.asking import AnsweringLearner
+from tacit.hypothesis_learners.answering import AnsweringLearner
 from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.ledger import Ledger

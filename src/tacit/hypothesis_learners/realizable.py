@@ -14,7 +14,7 @@ from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.hypothesis_learners.asking import AnsweringLearner
+from tacit.hypothesis_learners.answering import AnsweringLearner
 from tacit.labeling.source import Answering, VotingSource
 from tacit.ledger import Ledger
 from tacit.mechanisms.counts import VoteCounts

@@ -18,7 +18,7 @@ from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.growth import growth_bound
 from tacit.hypotheses.points import FloatArray, as_points
-from tacit.hypothesis_learners.asking import PerQuestionLearner
+from tacit.hypothesis_learners.answering import PerQuestionLearner
 from tacit.hypothesis_learners.estimator import HypothesisEstimator
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.mechanisms.exact import sampling
@@ -110,7 +110,7 @@ class StablePredictor(HypothesisEstimator):
 
     **Stable is not private.** One record may decide a prediction with probability ``stability_``,
     and ``probability`` is a plain function of the records. There is no guarantee, no price and no
-    ledger here: do not publish what this object says about private records. ``PrivatePredictor``
+    ledger here: do not publish what this object returns about private records. ``PrivatePredictor``
     turns it into a private one.
 
     Parameters

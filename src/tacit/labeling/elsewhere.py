@@ -25,7 +25,7 @@ from tacit import validation
 from tacit.data.cells import number
 from tacit.data.pool import n_rows
 from tacit.data.tables.columns import cells_in, names_in
-from tacit.data.tables.files import Format, Reading, opened
+from tacit.data.tables.files import Format, ReadOptions, opened
 from tacit.errors import InvalidArgument
 from tacit.files.atomic import Source
 from tacit.labeling.question import question_keys
@@ -129,7 +129,7 @@ def read_counts(
     classes: Sequence[Any] | ClassList,
     n_teachers: int,
     absent: str = "refuse",
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
 ) -> VotesElsewhere:
     """Read a file of counts, and check that they are possible.
 
@@ -144,7 +144,7 @@ def read_counts(
     absent : {"refuse", "first"}
         What a vote is that is missing in a row: an error, or one for the first class, which is
         how a teacher counts that fails.
-    reading : Reading, optional
+    reading : ReadOptions, optional
         How text files are read.
 
     Raises
@@ -164,7 +164,7 @@ def read_counts(
     if place.suffix == ".npz":
         columns = _of_arrays(place)
     else:
-        columns = _of_table(place, Reading() if reading is None else reading)
+        columns = _of_table(place, ReadOptions() if reading is None else reading)
     counts = _whole(_counts(columns, public, place))
     if absent == "first":
         counts = _completed(counts, total)
@@ -172,7 +172,7 @@ def read_counts(
     return VotesElsewhere(VoteCounts(counts, total), labels, **_asked(columns, place))
 
 
-def _of_table(path: Path, reading: Reading) -> Mapping[str, Sequence[Any]]:
+def _of_table(path: Path, reading: ReadOptions) -> Mapping[str, Sequence[Any]]:
     if reading.format_of(path) is Format.LIBSVM:
         raise InvalidArgument(f"The counts {str(path)!r} must be CSV, Parquet or .npz, not LIBSVM.")
     names = names_in(path, reading, private=False)

@@ -105,9 +105,9 @@ class _Asking(ActiveLearning):
     ask: AskLabels
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
-        kept = sampling.random_subset(self.records, self._kept, noise=noise)
+        subset = sampling.random_subset(self.records, self._kept, noise=noise)
         # In random order: the first of them are a random few.
-        asked, rest = kept[: self.base.labelled], kept[self.base.labelled :]
-        labels = as_labels(self.ask(asked), len(asked))
-        part = PartlyLabelled(records.pool[asked], labels, records.pool[rest])
+        questions, rest = subset[: self.base.labelled], subset[self.base.labelled :]
+        labels = as_labels(self.ask(questions), len(questions))
+        part = PartlyLabelled(records.pool[questions], labels, records.pool[rest])
         return self.base.draw(part, noise=noise)

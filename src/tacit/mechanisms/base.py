@@ -142,10 +142,10 @@ class VoteMechanism(Mechanism):
     def _check(self, counts: object) -> None:
         if isinstance(counts, VoteCounts) and counts.n_classes == self.n_classes:
             return
-        found = validation.instance(VoteCounts, counts=counts)
+        votes = validation.instance(VoteCounts, counts=counts)
         raise InvalidArgument(
             f"`counts` must have {self.n_classes} columns, the number of classes "
-            f"{self.name} was made for, got {found.n_classes}."
+            f"{self.name} was made for, got {votes.n_classes}."
         )
 
 
@@ -181,9 +181,9 @@ class Run(Uncopyable, ABC):
 class Allowance:
     """How many answers (or tests, or releases) are left of the planned number."""
 
-    def __init__(self, planned: int, what: str = "answers") -> None:
+    def __init__(self, planned: int, unit: str = "answers") -> None:
         self.left = planned
-        self._what = what
+        self._what = unit
 
     def take(self, wanted: int) -> None:
         """Use up ``wanted`` of them, or raise and use none."""

@@ -54,7 +54,7 @@ class ClippedMean(Mechanism):
     Neighbours: one contribution is replaced by any other. On the grid the sum then moves by at most
     ``2 * levels`` in L2. Event: ``GaussianCoordinates(sigma, 2 * levels, dimension)``: zCDP
     ``2 levels^2 / sigma^2``, and nearly the exact price of continuous noise. A contribution that
-    is not finite counts as zero: raising an error would tell. Proof:
+    is not finite counts as zero: raising an error would reveal it. Proof:
     ``docs/proofs/clipped_mean.md``.
 
     References
@@ -151,17 +151,17 @@ class ClippedMean(Mechanism):
             When the shape (public) is another one, or the entries are not real numbers by type.
         """
         blocks = contributions if isinstance(contributions, Iterator) else iter([contributions])
-        total, seen = np.zeros(self.dimension, dtype=np.int64), 0
+        total, n_rows = np.zeros(self.dimension, dtype=np.int64), 0
         for block in blocks:
             table = _checked(block, self.dimension)
-            seen += len(table)
-            if seen > self.n_teachers:
+            n_rows += len(table)
+            if n_rows > self.n_teachers:
                 break
             total += clip_to_grid(table, self.radius, self.levels).sum(axis=0)
-        if seen != self.n_teachers:
+        if n_rows != self.n_teachers:
             raise InvalidArgument(
                 f"`contributions` must have shape {(self.n_teachers, self.dimension)} "
-                f"(teachers, coordinates), got {(seen, self.dimension)}."
+                f"(teachers, coordinates), got {(n_rows, self.dimension)}."
             )
         return ClippedTotal(total)
 
@@ -243,7 +243,7 @@ def clip_to_grid(vectors: NDArray[np.float64], radius: float, levels: int) -> In
 
 def _rounded(vectors: NDArray[np.float64], radius: float, levels: int) -> IntArray:
     """Return rows on the grid, no coordinate beyond ``levels + 1``; those not finite are zero."""
-    # A warning about overflow would tell something about a private vector.
+    # A warning about overflow would reveal something about a private vector.
     with np.errstate(all="ignore"):
         finite = np.isfinite(vectors).all(axis=1, keepdims=True)
         rows = np.where(finite, vectors, 0.0)

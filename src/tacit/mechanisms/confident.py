@@ -182,9 +182,9 @@ class _ConfidentRun(Run):
                 self._mechanism.answer_event,
             ),
         )
-        secure, found = self._noise.secure, iter(labels.tolist())
+        secure, next_labels = self._noise.secure, iter(labels.tolist())
         return [
-            label_answer(next(found), both, secure=secure)
+            label_answer(next(next_labels), both, secure=secure)
             if answered
             else label_answer(None, test, secure=secure)
             for answered in passed.tolist()

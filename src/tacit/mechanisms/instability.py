@@ -144,7 +144,7 @@ class _Stable(Mechanism):
 class StableAnswer(Generic[T]):
     """A released value, or a refusal, with its cost. Public.
 
-    ``value`` is None for a refusal; ``refused`` tells a refusal from a released None.
+    ``value`` is None for a refusal; ``refused`` distinguishes a refusal from a released None.
     """
 
     value: T | None
@@ -154,8 +154,8 @@ class StableAnswer(Generic[T]):
 
     def __repr__(self) -> str:
         mark = "" if self.secure else ", INSECURE: test noise, no guarantee"
-        shown = "refused" if self.refused else f"value={self.value!r}"
-        return f"StableAnswer({shown}{mark})"
+        text = "refused" if self.refused else f"value={self.value!r}"
+        return f"StableAnswer({text}{mark})"
 
 
 @dataclass(frozen=True)
@@ -241,9 +241,9 @@ class StableRun(Uncopyable):
         MechanismStopped
             When the planned releases are used up.
         """
-        known = _private_distance(distance)
+        checked = _private_distance(distance)
         self._left.take(1)
-        (passed,) = self._mechanism._passes(known, self._noise).tolist()
+        (passed,) = self._mechanism._passes(checked, self._noise).tolist()
         cost, secure = (self._mechanism.event,), self._noise.secure
         return StableAnswer(value if passed else None, not passed, cost, secure)
 

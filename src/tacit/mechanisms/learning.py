@@ -1,6 +1,6 @@
 """Releasing one hypothesis from private records, some of them without labels.
 
-A mechanism here is made for public numbers of labelled and unlabelled records, knows the guarantee
+A mechanism here is made for public numbers of labelled and unlabelled records, has the guarantee
 for data sets of that size, and may run another one inside: on relabelled records, on a random part
 of them. Which records have labels is public; neighbours are those of ``replace``.
 
@@ -30,8 +30,8 @@ from tacit.hypotheses.points import BoolArray, FloatArray, as_labels, as_points
 from tacit.mechanisms.base import Mechanism
 from tacit.mechanisms.exact import sampling
 from tacit.mechanisms.exact.sampling import IndexArray
-from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
+from tacit.mechanisms.redacted_errors import run_redacted
 from tacit.noise import NoiseSource
 
 
@@ -262,12 +262,14 @@ class RelabelledLearning(LearningMechanism):
         return worst_of(cases)
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
-        return hidden(lambda: self._draw(records, noise), doing="Learning from relabelled records")
+        return run_redacted(
+            lambda: self._draw(records, noise), doing="Learning from relabelled records"
+        )
 
     def _draw(self, records: PartlyLabelled, noise: NoiseSource) -> Hypothesis:
         kept_labelled, kept_taken = self._sizes
-        S = _some(self.labelled, kept_labelled, noise)
-        T = _some(self.taken, kept_taken, noise)
+        S = _random_part(self.labelled, kept_labelled, noise)
+        T = _random_part(self.taken, kept_taken, noise)
         points = np.concatenate([records.X[S], records.pool[: self.taken][T]])
         counts = self.relabel_by.mistake_counts(points, records.X[S], records.y[S])
         chosen = select_hypothesis(counts, epsilon=self.selection_epsilon, noise=noise)
@@ -328,16 +330,16 @@ class SubsampledLearning(LearningMechanism):
 
     @property
     def guarantee(self) -> Budget:
-        kept, inside = self.base.labelled, self.base.guarantee
+        subset_size, inside = self.base.labelled, self.base.guarantee
         if self.with_replacement:
-            inside = resampled(inside, records=kept)
-        return subsampled(inside, subset=kept, records=self.labelled)
+            inside = resampled(inside, records=subset_size)
+        return subsampled(inside, subset=subset_size, records=self.labelled)
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
-        kept = _some(self.labelled, self.base.labelled, noise)
+        subset = _random_part(self.labelled, self.base.labelled, noise)
         if self.with_replacement:
-            kept = kept[sampling.resample(len(kept), len(kept), noise=noise)]
-        part = PartlyLabelled(records.X[kept], records.y[kept], records.pool[:0])
+            subset = subset[sampling.resample(len(subset), len(subset), noise=noise)]
+        part = PartlyLabelled(records.X[subset], records.y[subset], records.pool[:0])
         return self.base.draw(part, noise=noise)
 
 
@@ -346,12 +348,12 @@ def worst_of(cases: list[Budget]) -> Budget:
     return Budget(max(c.epsilon for c in cases), max(c.delta for c in cases))
 
 
-def _part(name: str, kept: int | None, of: int, *, least: int) -> None:
-    whole = isinstance(kept, int) and not isinstance(kept, bool)
-    if not whole or not least <= (kept or 0) <= of:
-        raise InvalidArgument(f"`{name}` must be between {least} and {of}, got {kept!r}.")
+def _part(name: str, size: int | None, of: int, *, least: int) -> None:
+    whole = isinstance(size, int) and not isinstance(size, bool)
+    if not whole or not least <= (size or 0) <= of:
+        raise InvalidArgument(f"`{name}` must be between {least} and {of}, got {size!r}.")
 
 
-def _some(n: int, size: int, noise: NoiseSource) -> IndexArray:
+def _random_part(n: int, size: int, noise: NoiseSource) -> IndexArray:
     """Return random positions in random order; all of them, when all are kept, as they are."""
     return np.arange(n) if size == n else sampling.random_subset(n, size, noise=noise)

@@ -50,7 +50,7 @@ def winners(noisy: IntArray) -> IntArray:
 
 
 class _NoisyCountsRun(PaidPerAnswer):
-    """Adds noise to every count of a batch in one draw, then says what the output allows."""
+    """Adds noise to every count of a batch in one draw, then returns what the output allows."""
 
     def __init__(
         self,

@@ -21,8 +21,8 @@ from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import BoolArray, FloatArray, IntArray
 from tacit.mechanisms.base import Mechanism, label_answer
 from tacit.mechanisms.exact import sampling, selection
-from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
+from tacit.mechanisms.redacted_errors import run_redacted
 from tacit.noise import NoiseSource
 
 
@@ -116,11 +116,11 @@ class PredictionMechanism(Mechanism):
         ]
 
     def _flipped(self, X: FloatArray, y: BoolArray, point: FloatArray, noise: NoiseSource) -> int:
-        label = hidden(
+        label = run_redacted(
             lambda: self._label(X, y, point[None, :], noise),
             doing="Drawing the label of a question",
         )
-        # Drawn also when the chance is 0, so that timing does not tell settings apart.
+        # Drawn also when the chance is 0, so that timing does not depend on it.
         return label ^ int(sampling.coin(self.flip, noise=noise))
 
 

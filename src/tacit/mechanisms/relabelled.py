@@ -22,9 +22,9 @@ from tacit.hypotheses.points import BoolArray, FloatArray, as_points
 from tacit.mechanisms.base import Mechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.exact import sampling
-from tacit.mechanisms.hidden import hidden
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.prediction import consistent_teachers, teacher_votes
+from tacit.mechanisms.redacted_errors import run_redacted
 from tacit.mechanisms.sparse_vector import SparseRun, SparseVote
 from tacit.noise import NoiseSource, Uncopyable
 
@@ -115,7 +115,7 @@ class RelabelledVote(Mechanism):
             raise InvalidArgument(
                 f"`X` must have the {self.records} records that were planned for, got {len(X)}."
             )
-        teachers = hidden(
+        teachers = run_redacted(
             lambda: relabelled_teachers(self, X, y, noise=noise),
             doing="Training teachers on relabelled records",
         )

@@ -114,12 +114,12 @@ class SmallDomain(Sanitizer):
         differences = self._differences()
         data_sets = self._data_sets()
         counts = np.bincount(self._nearest(private), minlength=len(self.domain))
-        wanted = self.size * (differences @ counts)
+        target = self.size * (differences @ counts)
         scores = np.zeros(len(data_sets), dtype=np.int64)
         rows = max(1, _MOST_CELLS // len(differences))
         for start in range(0, len(data_sets), rows):
             own = len(private) * (data_sets[start : start + rows] @ differences.T)
-            scores[start : start + rows] = -np.abs(own - wanted).max(axis=1)
+            scores[start : start + rows] = -np.abs(own - target).max(axis=1)
         # Rounded down, so that `size` units are not above release_epsilon.
         per_unit = math.nextafter(self.release_epsilon / self.size, 0.0)
         chosen = data_sets[selection.select(scores, per_unit, noise=noise)]
@@ -136,15 +136,15 @@ class SmallDomain(Sanitizer):
         chosen = combinations_with_replacement(range(len(self.domain)), self.size)
         table = np.array(list(chosen), dtype=np.int64)
         per_point = [(table == point).sum(axis=1) for point in range(len(self.domain))]
-        found: IntArray = np.column_stack(per_point).astype(np.int64)
-        return found
+        histograms: IntArray = np.column_stack(per_point).astype(np.int64)
+        return histograms
 
     def _nearest(self, private: FloatArray) -> IntArray:
         """Return the number of the domain's nearest point, for each private one by itself."""
         with np.errstate(over="ignore"):
             gaps = [np.abs(private - point).sum(axis=1) for point in self.domain]
-        found: IntArray = np.argmin(gaps, axis=0).astype(np.int64)
-        return found
+        nearest: IntArray = np.argmin(gaps, axis=0).astype(np.int64)
+        return nearest
 
 
 @dataclass(frozen=True)

@@ -108,8 +108,8 @@ class SparseVote(VoteMechanism):
             The default; those of [LZCW21] Algorithm 2; those of [BTT18] Algorithm 2.
         """
         validation.integer(2, n_classes=n_classes)
-        found = sparse_vector(budget, cutoff=cutoff, questions=questions, constants=constants)
-        return cls(found.scale, found.threshold, found.cutoff, n_classes)
+        calibrated = sparse_vector(budget, cutoff=cutoff, questions=questions, constants=constants)
+        return cls(calibrated.scale, calibrated.threshold, calibrated.cutoff, n_classes)
 
     @property
     def failure(self) -> float:

@@ -24,7 +24,7 @@ from tacit.files.atomic import Source, read_file, write_new
 from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.files import new_directory
-from tacit.persistence.forms import row_form_from_dict, row_form_to_dict
+from tacit.persistence.row_form import row_form_from_dict, row_form_to_dict
 from tacit.persistence.stacked import Arrays, stack, stackable, unstack
 from tacit.teachers.labels import ClassList
 from tacit.teachers.teacher import Teacher
@@ -83,13 +83,13 @@ def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bo
     validation.instance(TeacherEnsemble, ensemble=ensemble)
     target = Path(directory)
     _check_target(target, overwrite)
-    with new_directory(target, overwrite=overwrite) as made:
+    with new_directory(target, overwrite=overwrite) as folder:
         listed = {}
         for name, data in _files(ensemble):
-            write_new(made / name, data, mode=FILE_MODE)
+            write_new(folder / name, data, mode=FILE_MODE)
             listed[name] = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data)}
-        told = manifest.to_json(_manifest(ensemble, listed))
-        write_new(made / MANIFEST, envelope.seal(KIND, FORMAT_VERSION, told), mode=FILE_MODE)
+        content = manifest.to_json(_manifest(ensemble, listed))
+        write_new(folder / MANIFEST, envelope.seal(KIND, FORMAT_VERSION, content), mode=FILE_MODE)
 
 
 def load_ensemble(directory: Source, *, trusted: Iterable[str] = ()) -> TeacherEnsemble:
@@ -102,7 +102,7 @@ def load_ensemble(directory: Source, *, trusted: Iterable[str] = ()) -> TeacherE
     trusted : iterable of str
         Names of further types that the files may make, beside those that skops trusts, tacit's
         own and scikit-learn's trees. The last are trusted here, not in a student's file, because
-        nobody but the user can have written them.
+        only the user can have written them.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def _kind(teacher: Teacher, learner: Any, width: int | None) -> int:
 
 
 def _of_kind(teachers: Sequence[Teacher], kinds: Sequence[int], kind: int) -> list[Any]:
-    return [t.model for t, found in zip(teachers, kinds, strict=True) if found == kind]
+    return [t.model for t, own_kind in zip(teachers, kinds, strict=True) if own_kind == kind]
 
 
 def _models_name(number: int) -> str:
@@ -223,20 +223,20 @@ def _manifest(ensemble: TeacherEnsemble, listed: dict[str, Any]) -> dict[str, An
 def _read_1(
     opened: PrivateDirectory, content: bytes, trusted: tuple[str, ...], where: str
 ) -> TeacherEnsemble:
-    told = manifest.from_json(content, where=where)
+    fields = manifest.from_json(content, where=where)
     allowed = (*models.OWN_TYPES, *models.OWNER_TYPES, *trusted)
     try:
-        files = _Files(opened, told["files"], where)
-        classes = ClassList(manifest.labels_from_dict(told["classes"]))
-        form = row_form_from_dict(told["form"])
+        files = _Files(opened, fields["files"], where)
+        classes = ClassList(manifest.labels_from_dict(fields["classes"]))
+        form = row_form_from_dict(fields["form"])
         learner = files.model("learner.skops", allowed)
         arrays = files.arrays("teachers.npz")
-        made = {STACKED: iter(()), MODEL: files.models(allowed)}
+        models_by_kind = {STACKED: iter(()), MODEL: files.models(allowed)}
         if "linear.npz" in files.names:
             linear = files.arrays("linear.npz")
-            made[STACKED] = iter(unstack(linear, learner, classes, form.columns))
-        teachers = _teachers(arrays, made, classes)
-        if len(teachers) != told["n_teachers"]:
+            models_by_kind[STACKED] = iter(unstack(linear, learner, classes, form.columns))
+        teachers = _teachers(arrays, models_by_kind, classes)
+        if len(teachers) != fields["n_teachers"]:
             raise ValueError("teachers are missing")
     except PersistenceError:
         raise
@@ -260,8 +260,11 @@ class _Files:
         self._opened, self._listed, self._where = opened, listed, where
         if not all(_FILE_NAME.fullmatch(name) for name in self.names):
             raise DamagedFile(f"The manifest of {where} names a file that no ensemble has.")
-        found = opened.names() - {MANIFEST}
-        for names, fault in ((self.names - found, "lacks"), (found - self.names, "has too many")):
+        present = opened.names() - {MANIFEST}
+        for names, fault in (
+            (self.names - present, "lacks"),
+            (present - self.names, "has too many"),
+        ):
             if names:
                 raise DamagedFile(f"{where} {fault} files: {', '.join(sorted(names))}.")
 
@@ -288,7 +291,7 @@ class _Files:
 
 
 def _teachers(
-    arrays: dict[str, NDArray[Any]], made: dict[int, Iterator[Any]], classes: ClassList
+    arrays: dict[str, NDArray[Any]], models_by_kind: dict[int, Iterator[Any]], classes: ClassList
 ) -> list[Teacher]:
     codes = iter(arrays["codes"])
     names = arrays["event_names"].tolist()
@@ -300,7 +303,7 @@ def _teachers(
         arrays["events"].tolist(),
         strict=True,
     ):
-        model = None if kind == CONSTANT else next(made[kind])
+        model = None if kind == CONSTANT else next(models_by_kind[kind])
         decode = None
         if n_codes >= 0:
             decode = np.array([next(codes) for _ in range(n_codes)], dtype=np.int64)

@@ -65,23 +65,23 @@ def seal(kind: str, format_version: int, content: bytes) -> bytes:
 
 
 def read(data: bytes, kind: str, *, where: str) -> Envelope:
-    """Return what the first line says.
+    """Parse the first line.
 
     Raises
     ------
     SavedFormatError
         When this is no such file.
     """
-    found = _LINE.match(data[:_LONGEST_LINE])
-    if found is None or found["kind"].decode() != kind:
+    header = _LINE.match(data[:_LONGEST_LINE])
+    if header is None or header["kind"].decode() != kind:
         raise SavedFormatError(f"{where} was not saved by tacit as {kind}.")
     return Envelope(
         kind=kind,
-        format_version=int(found["format"]),
-        tacit_version=found["tacit"].decode(),
-        checked=found["seen"],
-        digest=found["digest"].decode(),
-        content=data[found.end() :],
+        format_version=int(header["format"]),
+        tacit_version=header["tacit"].decode(),
+        checked=header["seen"],
+        digest=header["digest"].decode(),
+        content=data[header.end() :],
     )
 
 
@@ -93,7 +93,7 @@ def reader_of(
     Raises
     ------
     SavedFormatError
-        When there is none; the message says which version to use.
+        When there is none; the message names the version to use.
     """
     version = envelope.format_version
     if version in readers:

@@ -26,27 +26,29 @@ def new_directory(path: Path, *, overwrite: bool) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     try:
-        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
+        temporary = Path(
+            tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        )
     except OSError as error:
         raise not_written(path, error) from error
     try:
-        made.chmod(DIRECTORY_MODE)
-        yield made
-        sync_directory(made)
-        _move_in(made, target, overwrite=overwrite)
+        temporary.chmod(DIRECTORY_MODE)
+        yield temporary
+        sync_directory(temporary)
+        _move_in(temporary, target, overwrite=overwrite)
     except OSError as error:
         raise not_written(path, error) from error
     finally:
-        shutil.rmtree(made, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _move_in(made: Path, target: Path, *, overwrite: bool) -> None:
-    old = made.with_suffix(".old")
+def _move_in(temporary: Path, target: Path, *, overwrite: bool) -> None:
+    old = temporary.with_suffix(".old")
     swap = overwrite and os.path.lexists(target)
     if swap:
         os.rename(target, old)
     try:
-        os.rename(made, target)
+        os.rename(temporary, target)
     except OSError:
         if swap:
             os.rename(old, target)

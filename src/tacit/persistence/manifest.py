@@ -24,12 +24,12 @@ def to_json(manifest: Mapping[str, Any]) -> bytes:
 def from_json(text: bytes, *, where: str) -> dict[str, Any]:
     """Return the manifest on a line."""
     try:
-        found = json.loads(text)
+        fields = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        fields = None
+    if not isinstance(fields, dict):
         raise DamagedFile(f"The manifest of {where} is not JSON.")
-    return found
+    return fields
 
 
 def labels_to_dict(labels: NDArray[Any], *, name: str) -> dict[str, Any]:

@@ -52,7 +52,7 @@ def to_bytes(model: Any) -> bytes:
     """
     try:
         data: bytes = skops.io.dumps(model, compression=zipfile.ZIP_DEFLATED)
-        # Some types are written without complaint and cannot be made again: better said now.
+        # Some types are written without complaint and cannot be made again: refuse them now.
         _loads(data, skops.io.get_untrusted_types(data=data))
     except Exception as error:
         # Its message names a type; those of other errors may show what the model holds.
@@ -99,8 +99,8 @@ def from_bytes(data: bytes, trusted: Sequence[str], *, where: str) -> Any:
 
 def untrusted_types(data: bytes) -> list[str]:
     """Return the types in some bytes that skops alone would not make."""
-    found: list[str] = skops.io.get_untrusted_types(data=data)
-    return found
+    types: list[str] = skops.io.get_untrusted_types(data=data)
+    return types
 
 
 def checked_names(trusted: Iterable[str]) -> tuple[str, ...]:

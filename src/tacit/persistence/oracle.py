@@ -97,7 +97,7 @@ def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
 
 def _write(oracle: PrivateOracle, teachers: TeacherEnsemble, ledger: Ledger, target: Path) -> None:
     in_memory = isinstance(ledger, MemoryLedger)
-    told = {
+    fields = {
         "format_version": FORMAT_VERSION,
         "tacit": __version__,
         "terms": oracle_terms.to_dict(oracle.terms_),
@@ -105,10 +105,10 @@ def _write(oracle: PrivateOracle, teachers: TeacherEnsemble, ledger: Ledger, tar
         "estimate": _recorded_estimate(oracle.terms_, ledger) if in_memory else None,
         "ledger": None if in_memory else _identity(ledger),
     }
-    with new_directory(target, overwrite=False) as made:
-        save_ensemble(teachers, made / TEACHERS)
-        sealed = envelope.seal(KIND, FORMAT_VERSION, manifest.to_json(told))
-        write_new(made / ORACLE, sealed, mode=FILE_MODE)
+    with new_directory(target, overwrite=False) as folder:
+        save_ensemble(teachers, folder / TEACHERS)
+        sealed = envelope.seal(KIND, FORMAT_VERSION, manifest.to_json(fields))
+        write_new(folder / ORACLE, sealed, mode=FILE_MODE)
 
 
 def load_oracle(
@@ -139,30 +139,32 @@ def load_oracle(
         As for ``load_ensemble``.
     """
     folder, where = Path(directory), repr(str(directory))
-    told, account = _told(folder, where)
+    fields, account = _read_saved(folder, where)
     try:
-        terms, vote = oracle_terms.from_dict(told["terms"])
-        reader = _reader_from_dict(told["points"])
-        bound = account or told["ledger"]
+        terms, vote = oracle_terms.from_dict(fields["terms"])
+        reader = _reader_from_dict(fields["points"])
+        bound = account or fields["ledger"]
     except PersistenceError:
         raise
     except Exception as error:
         raise SavedFormatError(f"{where} cannot be read: {type(error).__name__}.") from None
     ensemble = load_ensemble(folder / TEACHERS, trusted=trusted)
-    kept = _account(folder, ledger, terms, bound, told["estimate"])
+    opened_ledger = _account(folder, ledger, terms, bound, fields["estimate"])
     source = VotingSource(ensemble, vote, ensemble.classes.labels, delta=terms.delta)
-    oracle = PrivateOracle(epsilon=terms.budget.epsilon, delta=terms.budget.delta, ledger=kept)
-    return oracle._open(terms, reader, source, kept, oracle._noise())
+    oracle = PrivateOracle(
+        epsilon=terms.budget.epsilon, delta=terms.budget.delta, ledger=opened_ledger
+    )
+    return oracle._open(terms, reader, source, opened_ledger, oracle._noise())
 
 
 def account_elsewhere(directory: Source) -> bool:
     """Return whether a saved oracle has an account, and that is not in its directory."""
     folder = Path(directory)
-    told, account = _told(folder, repr(str(directory)))
-    return bool(account or told.get("ledger")) and not (folder / LEDGER).exists()
+    fields, account = _read_saved(folder, repr(str(directory)))
+    return bool(account or fields.get("ledger")) and not (folder / LEDGER).exists()
 
 
-def _told(folder: Path, where: str) -> tuple[Mapping[str, Any], str | None]:
+def _read_saved(folder: Path, where: str) -> tuple[Mapping[str, Any], str | None]:
     """Return what was saved, and which ledger was chosen since, if one was."""
     with PrivateDirectory(folder) as opened:
         names = opened.names()
@@ -170,13 +172,13 @@ def _told(folder: Path, where: str) -> tuple[Mapping[str, Any], str | None]:
             raise SavedFormatError(f"{where} was not saved by tacit as oracle: it has no {ORACLE}.")
         sealed = envelope.read(opened.read(ORACLE), KIND, where=where)
         envelope.reader_of(sealed, {1: dict}, where=where)
-        told = manifest.from_json(sealed.opened(where), where=where)
+        fields = manifest.from_json(sealed.opened(where), where=where)
         account = None
         if ACCOUNT in names:
             account = manifest.from_json(opened.read(ACCOUNT), where=where)["ledger"]
         if LEDGER in names:
             opened.check(LEDGER)
-    return told, account
+    return fields, account
 
 
 def _teachers(oracle: PrivateOracle) -> TeacherEnsemble:
@@ -198,26 +200,26 @@ def _account(
     if bound is not None:
         if given is None and not inside.exists():
             raise LedgerError(
-                "The account of this oracle is not in its directory: say where it is with "
+                "The account of this oracle is not in its directory: pass it as "
                 "`ledger`, a path or a URL."
             )
-        found = open_ledger(inside if given is None else given)
-        if _identity(found) != bound:
+        ledger = open_ledger(inside if given is None else given)
+        if _identity(ledger) != bound:
             raise LedgerError(
                 "This ledger is not the one this oracle's account is on: a second account would "
                 "spend the same budget twice."
             )
-        return found
-    found = _first_opened(inside, given, terms)
-    _carry_estimate(found, terms, estimate)
+        return ledger
+    ledger = _first_opened(inside, given, terms)
+    _carry_estimate(ledger, terms, estimate)
     try:
-        write_new(folder / ACCOUNT, manifest.to_json({"ledger": _identity(found)}), mode=FILE_MODE)
+        write_new(folder / ACCOUNT, manifest.to_json({"ledger": _identity(ledger)}), mode=FILE_MODE)
     except FileExistsError:
         # Another process was first: its choice stands.
         with PrivateDirectory(folder) as opened:
             chosen = manifest.from_json(opened.read(ACCOUNT), where=repr(str(folder)))["ledger"]
         return _account(folder, given, terms, chosen, estimate)
-    return found
+    return ledger
 
 
 def _first_opened(inside: Path, given: Any, terms: OracleTerms) -> Ledger:
@@ -231,10 +233,10 @@ def _first_opened(inside: Path, given: Any, terms: OracleTerms) -> Ledger:
 
 
 def _identity(ledger: Ledger) -> str:
-    found = getattr(ledger, "ledger_id", None)
-    if not isinstance(found, str):
+    identity = getattr(ledger, "ledger_id", None)
+    if not isinstance(identity, str):
         raise LedgerError("This kind of ledger has no identity to be recognised by.")
-    return found
+    return identity
 
 
 def _refuse_answered(oracle: PrivateOracle) -> None:

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-import tacit.mechanisms
 from tacit.accounting.budget import Budget, Neighbouring
 from tacit.errors import PersistenceError
 from tacit.estimators.oracle.terms import ErrorEstimate, OracleTerms
 from tacit.mechanisms.base import VoteMechanism
+from tacit.mechanisms.instability import StableVote
+from tacit.mechanisms.registry import MECHANISMS
 
-_MECHANISMS: dict[str, type[Any]] = {
-    name: kind
-    for name in tacit.mechanisms.__all__
-    if isinstance(kind := getattr(tacit.mechanisms, name), type) and issubclass(kind, VoteMechanism)
-}
+_SAVED: list[type[VoteMechanism]] = [*MECHANISMS.values(), StableVote]
+_MECHANISMS = {mechanism.__name__: mechanism for mechanism in _SAVED}
 
 
 def to_dict(terms: OracleTerms) -> dict[str, Any]:
@@ -42,7 +40,7 @@ def to_dict(terms: OracleTerms) -> dict[str, Any]:
 
 def from_dict(saved: Mapping[str, Any]) -> tuple[OracleTerms, VoteMechanism]:
     """Return the terms that ``to_dict`` was given, and the mechanism in them."""
-    estimate, vote = saved["estimate"], _made(saved["mechanism"])
+    estimate, vote = saved["estimate"], _mechanism_from_dict(saved["mechanism"])
     terms = OracleTerms(
         budget=Budget(**saved["budget"]),
         mechanism=vote,
@@ -75,6 +73,5 @@ def _mechanism(mechanism: VoteMechanism | None) -> dict[str, Any]:
     return {"name": kind.__name__, "settings": settings}
 
 
-def _made(saved: Mapping[str, Any]) -> VoteMechanism:
-    made: VoteMechanism = _MECHANISMS[saved["name"]](**saved["settings"])
-    return made
+def _mechanism_from_dict(saved: Mapping[str, Any]) -> VoteMechanism:
+    return _MECHANISMS[saved["name"]](**saved["settings"])

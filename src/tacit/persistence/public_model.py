@@ -86,14 +86,14 @@ class PublicModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the label of every point."""
-        found: NDArray[Any] = self.classes_[self.student_.predict(self._points(X))]
-        return found
+        labels: NDArray[Any] = self.classes_[self.student_.predict(self._points(X))]
+        return labels
 
     @_student_has("predict_proba")  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Return the probability of every class, where the student has it."""
-        found: NDArray[np.float64] = self.student_.predict_proba(self._points(X))
-        return found
+        probabilities: NDArray[np.float64] = self.student_.predict_proba(self._points(X))
+        return probabilities
 
     def report(self, X: Any = None, y: Any = None) -> RunReport:
         """Return what was asked, released, refused, spent and assumed.

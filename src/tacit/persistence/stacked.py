@@ -49,7 +49,7 @@ def stack(models: Sequence[Any], classes: ClassList, width: int) -> Arrays:
         "intercept": _joined([model.intercept_ for model in models], np.zeros(0)),
         "n_scores": np.array([len(model.intercept_) for model in models], dtype=np.int64),
         "classes": _joined(positions, np.zeros(0, dtype=np.int64)),
-        "n_classes": np.array([len(found) for found in positions], dtype=np.int64),
+        "n_classes": np.array([len(own_positions) for own_positions in positions], dtype=np.int64),
         "named": np.array([hasattr(model, "feature_names_in_") for model in models], dtype=bool),
     }
 

@@ -19,7 +19,7 @@ from tacit.files.atomic import Source, read_file, replace_file
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.public_model import PublicModel
 from tacit.report import RunReport
-from tacit.report.reading import statement_of
+from tacit.report.from_json import statement_of
 from tacit.students.fitting import FittedStudent
 
 FORMAT_VERSION = 1
@@ -67,8 +67,8 @@ def save_student(clf: Any, path: Source) -> None:
     True
     """
     _check_fitted(clf)
-    seen = _representation(clf)
-    steps = [clf.student_.model] if seen is None else [seen, clf.student_.model]
+    representation = _representation(clf)
+    steps = [clf.student_.model] if representation is None else [representation, clf.student_.model]
     written = manifest.to_json(_manifest(clf))
     content = written + b"\n" + models.to_bytes(steps)
     replace_file(Path(path), envelope.seal(KIND, FORMAT_VERSION, content))
@@ -120,9 +120,9 @@ def saved_report(path: Source) -> RunReport:
 
 
 def _read_report_1(content: bytes, where: str) -> RunReport:
-    told = manifest.from_json(content.partition(b"\n")[0], where=where)
+    fields = manifest.from_json(content.partition(b"\n")[0], where=where)
     try:
-        return RunReport.from_dict(told["report"])
+        return RunReport.from_dict(fields["report"])
     except Exception as error:
         raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
 
@@ -132,10 +132,10 @@ REPORT_READERS: dict[int, Callable[[bytes, str], RunReport]] = {1: _read_report_
 
 def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
     line, _, data = content.partition(b"\n")
-    told = manifest.from_json(line, where=where)
+    fields = manifest.from_json(line, where=where)
     steps = models.from_bytes(data, (*models.OWN_TYPES, *trusted), where=where)
     try:
-        return _public_model(told, steps, tuple(models.untrusted_types(data)))
+        return _public_model(fields, steps, tuple(models.untrusted_types(data)))
     except ModuleNotFoundError as error:  # points of a data frame need pandas
         raise PersistenceError(f"{where} needs a package: {error}.") from error
     except Exception as error:
@@ -146,19 +146,19 @@ READERS: dict[int, Callable[[bytes, tuple[str, ...], str], PublicModel]] = {1: _
 """One reader per format; a format is only dropped with a word in the change log."""
 
 
-def _public_model(told: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> PublicModel:
+def _public_model(fields: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> PublicModel:
     *before, model = steps
-    classes = manifest.labels_from_dict(told["classes"])
-    privacy = statement_of(told["privacy"])
-    names = told["feature_names"]
+    classes = manifest.labels_from_dict(fields["classes"])
+    privacy = statement_of(fields["privacy"])
+    names = fields["feature_names"]
     return PublicModel(
         FittedStudent(model, len(classes)),
         classes=classes,
         privacy=privacy,
-        report=replace(RunReport.from_dict(told["report"]), statement=privacy),
-        schema=Schema.from_dict(told["schema"]),
+        report=replace(RunReport.from_dict(fields["report"]), statement=privacy),
+        schema=Schema.from_dict(fields["schema"]),
         representation=before[0] if before else None,
-        n_features=told["n_features"],
+        n_features=fields["n_features"],
         feature_names=None if names is None else tuple(names),
         trusts=trusts,
     )

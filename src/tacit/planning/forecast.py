@@ -121,7 +121,7 @@ def forecast(
         )
     if model.n_classes > 2:
         return _forecast_many(mechanism, model, n_teachers)
-    votes = _Votes(model.count_law(n_teachers), n_teachers)
+    votes = _VoteLaw(model.count_law(n_teachers), n_teachers)
     if isinstance(mechanism, SparseVote):
         asked = validation.positive_integer(questions=questions)
         return _sparse(votes.sparse_run(mechanism, asked, rough), asked)
@@ -155,7 +155,7 @@ def _forecast_many(mechanism: Any, model: VoteModel, n_teachers: int) -> Forecas
     return Forecast(right, 1 - right, n_classes=model.n_classes)
 
 
-class _Votes:
+class _VoteLaw:
     """The law of the votes in two classes, and what each mechanism makes of it."""
 
     def __init__(self, law: FloatArray, n_teachers: int) -> None:

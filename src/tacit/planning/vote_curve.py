@@ -194,14 +194,14 @@ def measure_votes(
         raise InvalidArgument("`y` must hold labels of `classes` only; these are public points.")
     held = round(_HELD_OUT * number)
     sizes = _sizes(shard_sizes, number - held)
-    found: dict[int, list[_Votes]] = {size: [] for size in sizes}
+    found: dict[int, list[_HoldoutVotes]] = {size: [] for size in sizes}
     for _ in range(validation.positive_integer(repeats=repeats)):
         order = rng.permutation(number)
         asked, learnt = order[:held], order[held:]
         questions, table = _represent(representation, pool, X, asked, learnt)
         for size in sizes:
             votes = _vote(learner, table, np.asarray(y)[learnt], questions, size, labels, rng)
-            found[size].append(_Votes(votes, truth[asked]))
+            found[size].append(_HoldoutVotes(votes, truth[asked]))
     models = tuple(_model(found[size], len(labels)) for size in sizes)
     return VoteCurve(sizes, models, f"{number} labelled public points, {repeats} cuts of them")
 
@@ -265,14 +265,14 @@ def _vote(
 
 
 @dataclass(frozen=True)
-class _Votes:
+class _HoldoutVotes:
     """Votes of shape (teachers, points), and the true classes."""
 
     votes: NDArray[np.int64]
     truth: NDArray[np.int64]
 
 
-def _model(found: list[_Votes], n_classes: int) -> VoteModel:
+def _model(found: list[_HoldoutVotes], n_classes: int) -> VoteModel:
     right = np.concatenate([(one.votes == one.truth).sum(axis=0) for one in found])
     n_kinds = _KINDS if n_classes == 2 else _KINDS_MANY
     kinds, weights = mixture_from_counts(right, len(found[0].votes), n_kinds=n_kinds)
@@ -282,7 +282,7 @@ def _model(found: list[_Votes], n_classes: int) -> VoteModel:
     return VoteModel(tuple(kinds[kept]), tuple(weights), n_classes, rival)
 
 
-def _rival(found: list[_Votes], n_classes: int) -> float:
+def _rival(found: list[_HoldoutVotes], n_classes: int) -> float:
     """Return the share of wrong votes that one wrong class takes, from how often two agree.
 
     Two wrong votes agree with probability r^2 + (1 - r)^2/(C - 2) when one class takes a share r

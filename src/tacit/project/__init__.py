@@ -1,8 +1,8 @@
 """A folder that holds named private data sets, their lifetime budgets, and runs that can go on."""
 
 from tacit.project.classifier import ProjectClassifier
-from tacit.project.folder import Account, Project
+from tacit.project.folder import DatasetAccount, Project
 from tacit.project.learners import LEARNERS, learner_for
 from tacit.project.runs import RunFolder
 
-__all__ = ["LEARNERS", "Account", "Project", "ProjectClassifier", "RunFolder", "learner_for"]
+__all__ = ["LEARNERS", "DatasetAccount", "Project", "ProjectClassifier", "RunFolder", "learner_for"]

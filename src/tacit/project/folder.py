@@ -38,7 +38,7 @@ format = {FORMAT}
 
 
 @dataclass(frozen=True)
-class Account:
+class DatasetAccount:
     """What a data set may spend, has promised, and has left. Public."""
 
     name: str
@@ -84,14 +84,14 @@ class Project:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        found = read_toml(folder / SETTINGS, missing=f"{str(folder)!r} is not a tacit project. "
+        settings = read_toml(folder / SETTINGS, missing=f"{str(folder)!r} is not a tacit project. "
                           "Make one: tacit init")  # fmt: skip
-        if found.get("format") != FORMAT:
+        if settings.get("format") != FORMAT:
             raise InvalidArgument(
                 f"{str(folder / SETTINGS)!r} must have format = {FORMAT}, got "
-                f"{found.get('format')!r}."
+                f"{settings.get('format')!r}."
             )
-        self.settings = {name: value for name, value in found.items() if name != "format"}
+        self.settings = {name: value for name, value in settings.items() if name != "format"}
         PrivateDirectory(self._private).close()
 
     @classmethod
@@ -102,9 +102,9 @@ class Project:
         try:
             folder.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
             for name in ("", "ledgers", "runs"):
-                made = folder / PRIVATE / name
-                made.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
-                made.chmod(DIRECTORY_MODE)
+                subfolder = folder / PRIVATE / name
+                subfolder.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
+                subfolder.chmod(DIRECTORY_MODE)
         except OSError as error:
             raise PersistenceError(
                 f"{str(folder)!r} cannot be made a project: {error.strerror}."
@@ -137,19 +137,21 @@ class Project:
         """Return the account of a data set."""
         file = self._ledger_file(name)
         if not file.exists():
-            known = ", ".join(self.names()) or "none yet"
+            names = ", ".join(self.names()) or "none yet"
             raise InvalidArgument(
-                f"There is no data set {name!r} in this project; known: {known}. Add it once, with "
+                f"There is no data set {name!r} in this project; known: {names}. Add it once, with "
                 f"its budget: tacit datasets add {name} --epsilon E --delta D"
             )
         return open_ledger(file)
 
-    def account(self, name: str) -> Account:
+    def account(self, name: str) -> DatasetAccount:
         """Return what a data set has spent and has left."""
         ledger = self.ledger(name)
         try:
             unfinished = len(self._runs(name))
-            return Account(name, ledger.budget, ledger.reserved(), ledger.remaining(), unfinished)
+            return DatasetAccount(
+                name, ledger.budget, ledger.reserved(), ledger.remaining(), unfinished
+            )
         finally:
             ledger.close()
 
@@ -164,11 +166,11 @@ class Project:
     def discard(self, name: str) -> int:
         """Remove what unfinished runs of a data set kept; what they reserved stays reserved."""
         self.ledger(name).close()
-        found = self._runs(name)
-        for run in found:
+        runs = self._runs(name)
+        for run in runs:
             with RunFolder(run, fresh=True) as opened:
                 opened.discard()
-        return len(found)
+        return len(runs)
 
     def __repr__(self) -> str:
         return f"Project({str(self.folder)!r})"

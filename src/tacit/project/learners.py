@@ -13,7 +13,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from tacit.data import Kind, Schema
+from tacit.data import ColumnKind, Schema
 from tacit.errors import InvalidArgument
 
 LEARNERS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -58,12 +58,12 @@ def learner_for(name: str, params: Mapping[str, Any], schema: Schema) -> Any:
             raise InvalidArgument("`learner` built-in takes no arguments.")
         return None
     place, defaults = LEARNERS.get(name, (name, {}))
-    made = _made(_class_at(place), {**defaults, **params}, place)
+    learner = _instantiate(_class_at(place), {**defaults, **params}, place)
     if not schema.columns:
-        return made
-    if type(made).__name__ == _NATIVE:
-        return make_pipeline(EmptyColumnsFilled(), made)
-    return make_pipeline(_encoder(schema), made)
+        return learner
+    if type(learner).__name__ == _NATIVE:
+        return make_pipeline(EmptyColumnsFilled(), learner)
+    return make_pipeline(_encoder(schema), learner)
 
 
 class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -94,8 +94,8 @@ class EmptyColumnsFilled(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _encoder(schema: Schema) -> ColumnTransformer:
     # By place: a table of numbers alone comes as an array, without names.
     numbers = [at for at, one in enumerate(schema.columns) if one.kind.is_numeric]
-    named = [one for one in schema.columns if one.kind is Kind.CATEGORY]
-    places = [at for at, one in enumerate(schema.columns) if one.kind is Kind.CATEGORY]
+    named = [one for one in schema.columns if one.kind is ColumnKind.CATEGORY]
+    places = [at for at, one in enumerate(schema.columns) if one.kind is ColumnKind.CATEGORY]
     # Columns that a shard has no number in keep their place: every teacher has the same width.
     fill = make_pipeline(SimpleImputer(keep_empty_features=True), StandardScaler())
     hot = OneHotEncoder(
@@ -110,25 +110,29 @@ def _encoder(schema: Schema) -> ColumnTransformer:
 def _class_at(place: str) -> Any:
     module, _, attribute = place.rpartition(".")
     if not module:
-        known = ", ".join([*LEARNERS, BUILT_IN])
+        names = ", ".join([*LEARNERS, BUILT_IN])
         raise InvalidArgument(
-            f"`learner` must be one of {known}, or a dotted name such as "
+            f"`learner` must be one of {names}, or a dotted name such as "
             f"sklearn.svm.LinearSVC, got {place!r}."
         )
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        learner_class = getattr(importlib.import_module(module), attribute)
     except (Exception, SystemExit) as error:
         raise InvalidArgument(
             f"`learner` {place!r} cannot be imported: {type(error).__name__}: {error}"
         ) from None
-    if not (callable(found) and hasattr(found, "fit") and hasattr(found, "predict")):
+    if not (
+        callable(learner_class)
+        and hasattr(learner_class, "fit")
+        and hasattr(learner_class, "predict")
+    ):
         raise InvalidArgument(f"`learner` must have fit and predict; {place!r} does not.")
-    return found
+    return learner_class
 
 
-def _made(found: Any, params: Mapping[str, Any], place: str) -> Any:
+def _instantiate(learner_class: Any, params: Mapping[str, Any], place: str) -> Any:
     try:
-        return found(**params)
+        return learner_class(**params)
     except (Exception, SystemExit) as error:
         raise InvalidArgument(
             f"`learner` {place!r} does not take these arguments: {error}"

@@ -39,8 +39,8 @@ def run_name(dataset: str, settings: Mapping[str, Any]) -> str:
     >>> run_name("patients", {"epsilon": 1.0}) == run_name("patients", {"epsilon": 1.0})
     True
     """
-    told = json.dumps(settings, sort_keys=True, default=str).encode()
-    return f"{dataset}.{hashlib.sha256(told).hexdigest()[:24]}.run"
+    content = json.dumps(settings, sort_keys=True, default=str).encode()
+    return f"{dataset}.{hashlib.sha256(content).hexdigest()[:24]}.run"
 
 
 class RunFolder:
@@ -84,7 +84,7 @@ class RunFolder:
             self._read()
         except OSError as error:
             self._unlock()
-            raise _not_kept(error) from None
+            raise _not_written(error) from None
         except BaseException:
             self._unlock()
             raise
@@ -123,7 +123,7 @@ class RunFolder:
         self.votes = VoteFiles(self._folder / "votes", hmac.digest(secret, b"votes", "sha256"))
 
     def discard(self) -> None:
-        """Remove everything that was kept: the results are written, or nobody wants them."""
+        """Remove everything that was stored: the results are written, or are not needed."""
         # The state goes first: what is left of a half-removed folder is not taken up.
         (self._folder / STATE).unlink(missing_ok=True)
         shutil.rmtree(self._folder, ignore_errors=True)
@@ -161,7 +161,7 @@ class VoteFiles:
                 content = cast.astype("<i4").tobytes()
                 _put(self._file(number), self._tag(number, mark, content) + content, sync=False)
         except OSError as error:
-            raise _not_kept(error) from None
+            raise _not_written(error) from None
 
     def _file(self, number: int) -> Path:
         return self._folder / f"{number:06d}.votes"
@@ -179,7 +179,7 @@ def _put(file: Path, content: bytes, *, sync: bool) -> None:
     try:
         if sync:
             write_new(unfinished, content, mode=FILE_MODE)
-        else:  # a tag tells when a power cut has spoilt it
+        else:  # the tag detects damage by a power cut
             handle = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
             with os.fdopen(handle, "wb") as opened:
                 opened.write(content)
@@ -200,7 +200,7 @@ def _locked(file: Path) -> int:
     return handle
 
 
-def _not_kept(error: OSError) -> PersistenceError:
+def _not_written(error: OSError) -> PersistenceError:
     return PersistenceError(
         f"The project's folder of runs cannot be used: {os.strerror(error.errno or 0)}."
     )

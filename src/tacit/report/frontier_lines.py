@@ -21,7 +21,7 @@ class FrontierLines:
     remarks: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, found: Any) -> FrontierLines:
+    def of(cls, frontier: Any) -> FrontierLines:
         """Read a frontier.
 
         Parameters
@@ -35,11 +35,11 @@ class FrontierLines:
         InvalidArgument
             When it is none of these.
         """
-        fields = found.to_dict() if hasattr(found, "to_dict") else found
+        fields = frontier.to_dict() if hasattr(frontier, "to_dict") else frontier
         if isinstance(fields, Mapping):
             fields = fields.get("frontier", fields)
         try:
-            made = cls(
+            lines = cls(
                 delta=_number(fields["delta"]),
                 baseline=_share(fields["baseline"]),
                 epsilons=tuple(_number(value) for value in fields["epsilons"]),
@@ -51,11 +51,11 @@ class FrontierLines:
             )
         except (AttributeError, KeyError, TypeError, ValueError, IndexError) as error:
             raise _refused() from error
-        sizes = {len(line) for line in made.lines.values()}
-        rising = list(made.epsilons) == sorted(set(made.epsilons))
-        if sizes != {len(made.epsilons)} or not rising:
+        sizes = {len(line) for line in lines.lines.values()}
+        rising = list(lines.epsilons) == sorted(set(lines.epsilons))
+        if sizes != {len(lines.epsilons)} or not rising:
             raise _refused()
-        return made
+        return lines
 
 
 def _number(value: Any) -> float:

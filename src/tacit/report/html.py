@@ -12,7 +12,7 @@ from tacit.report.frontier_lines import FrontierLines
 from tacit.report.public_check import PublicCheck
 from tacit.report.signal import SignalTest
 from tacit.report.statement import PrivacyStatement, rounded_up
-from tacit.report.svg import Line, Mark, Part, Row, bars, escaped, lines, swatch
+from tacit.report.svg import BarRow, BarSegment, Line, Mark, bars, escaped, lines, swatch
 from tacit.students.active.curve import LearningCurve
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def html_page(report: RunReport, frontier: Any = None) -> str:
         _check(report.check),
         _frontier(drawn, report),
         _assumptions(statement),
-        _again(report),
+        _reproduction(report),
         _programs(report),
     ]
     return _PAGE.format(
@@ -116,8 +116,8 @@ def _no_signal(signal: SignalTest | None) -> str:
 
 
 def _statement(statement: PrivacyStatement) -> str:
-    told = {"It rests on", "Budget and spent", "INSECURE"}  # in sections of their own
-    rows = [(head, words) for head, words in statement.rows() if head not in told]
+    elsewhere = {"It rests on", "Budget and spent", "INSECURE"}  # in sections of their own
+    rows = [(head, words) for head, words in statement.rows() if head not in elsewhere]
     return _card("Privacy statement", f'<dl class="said">{_pairs(rows)}</dl>', wide=True)
 
 
@@ -140,9 +140,9 @@ def _budget(statement: PrivacyStatement) -> str:
     gauge = bars(
         "Budget and spent",
         [
-            Row("budget", (Part(budget, "bar budget", f"budget: epsilon {shown_budget}"),),
+            BarRow("budget", (BarSegment(budget, "bar budget", f"budget: epsilon {shown_budget}"),),
                 f"\u03b5 {shown_budget}"),
-            Row("spent", (Part(spent, "bar spent", f"spent: epsilon {shown_spent}"),),
+            BarRow("spent", (BarSegment(spent, "bar spent", f"spent: epsilon {shown_spent}"),),
                 f"\u03b5 {shown_spent}"),
         ],
         total=max(budget, spent),
@@ -179,22 +179,22 @@ def _released(report: RunReport) -> str:
             f"{escaped(report.settings.get('n_teachers', ''))} teachers would change in the "
             "student, one per round.</p>",
         )
-    asked = max(report.asked, 1)
+    n_questions = max(report.asked, 1)
     both = bars(
         "Answers and refusals",
         [
-            Row("answered", (Part(report.answered, "bar answered", "answered"),),
-                f"{report.answered} ({report.answered / asked:.0%})"),
-            Row("refused", (Part(report.refused, "bar refused", "refused"),),
-                f"{report.refused} ({report.refused / asked:.0%})"),
+            BarRow("answered", (BarSegment(report.answered, "bar answered", "answered"),),
+                f"{report.answered} ({report.answered / n_questions:.0%})"),
+            BarRow("refused", (BarSegment(report.refused, "bar refused", "refused"),),
+                f"{report.refused} ({report.refused / n_questions:.0%})"),
         ],
-        total=asked,
+        total=n_questions,
     )  # fmt: skip
     answered = max(sum(report.released.values()), 1)
     balance = bars(
         "Released labels by class",
         [
-            Row(name, (Part(count, "bar class", f"{name}: {count}"),),
+            BarRow(name, (BarSegment(count, "bar class", f"{name}: {count}"),),
                 f"{count} ({count / answered:.0%})")
             for name, count in report.released.items()
         ],
@@ -223,11 +223,11 @@ def _curve(curve: LearningCurve | None) -> str:
     if curve is None or not curve.asked:
         return ""
     series = [
-        Line("next labels foreseen", _known(curve.foreseen)),
-        Line("released labels reproduced", _known(curve.fitted)),
+        Line("next labels foreseen", _without_nan(curve.foreseen)),
+        Line("released labels reproduced", _without_nan(curve.fitted)),
     ]
     if curve.accuracy is not None:
-        series.append(Line("accuracy on labelled public points", _known(curve.accuracy)))
+        series.append(Line("accuracy on labelled public points", _without_nan(curve.accuracy)))
     chart = lines(
         "How the student grew",
         curve.asked,
@@ -236,8 +236,8 @@ def _curve(curve: LearningCurve | None) -> str:
         y_name="share",
     )
     rows = [
-        [f"{asked}", *(_percent(line.values[place]) for line in series)]
-        for place, asked in enumerate(curve.asked)
+        [f"{n_questions}", *(_percent(line.values[place]) for line in series)]
+        for place, n_questions in enumerate(curve.asked)
     ]
     table = _table(["questions", *(line.name for line in series)], rows)
     note = (
@@ -255,12 +255,12 @@ def _check(check: PublicCheck | None) -> str:
     if check is None or not check.n_points:
         return ""
     low, high = check.interval()
-    said = (
+    summary = (
         f"<p>On {check.n_points:,} labelled public points the student is right on "
         f"<b>{check.accuracy:.1%}</b> (95% interval {low:.1%} to {high:.1%}).</p>"
     )
     if check.unknown:
-        said += (
+        summary += (
             f"<p>The labels of {check.unknown:,} of them are none of the classes; these points "
             "count as wrong.</p>"
         )
@@ -268,8 +268,8 @@ def _check(check: PublicCheck | None) -> str:
         '<p class="note">These points and labels were given as public. A number like this from '
         "private records would be a release of its own.</p>"
     )
-    shown = _matrix(check) if len(check.classes) <= _MOST_COLUMNS else _by_class(check)
-    return _card("Predicted against actual", f"{said}{shown}{note}", wide=True)
+    table = _matrix(check) if len(check.classes) <= _MOST_COLUMNS else _by_class(check)
+    return _card("Predicted against actual", f"{summary}{table}{note}", wide=True)
 
 
 def _matrix(check: PublicCheck) -> str:
@@ -284,7 +284,7 @@ def _matrix(check: PublicCheck) -> str:
         )
         rows.append(f'<tr><th scope="row">{escaped(name)}</th>{cells}</tr>')
     return (
-        '<p class="note">Rows: the actual class. Columns: what the student says; percentages are '
+        '<p class="note">Rows: the actual class. Columns: the predicted class; percentages are '
         'of the row.</p><div class="scroll"><table class="matrix">'
         f'<thead><tr><th scope="col">actual</th>{head}</tr></thead>'
         f"<tbody>{''.join(rows)}</tbody></table></div>"
@@ -292,57 +292,57 @@ def _matrix(check: PublicCheck) -> str:
 
 
 def _by_class(check: PublicCheck) -> str:
-    """What is said when there are too many classes for a matrix."""
+    """The table for more classes than a matrix can show."""
     rows = []
     for place, (name, counts) in enumerate(zip(check.classes, check.counts, strict=True)):
         total = sum(counts)
         right = counts[place]
         wrong = [(count, at) for at, count in enumerate(counts) if at != place and count]
         most = max(wrong, default=None)
-        taken = "" if most is None else f"{check.classes[most[1]]} ({most[0]})"
-        rows.append([name, f"{total}", _percent(right / total if total else None), taken])
+        confused_with = "" if most is None else f"{check.classes[most[1]]} ({most[0]})"
+        rows.append([name, f"{total}", _percent(right / total if total else None), confused_with])
     return _table(["actual class", "points", "right", "most often taken for"], rows)
 
 
-def _frontier(found: FrontierLines | None, report: RunReport) -> str:
-    if found is None:
+def _frontier(frontier: FrontierLines | None, report: RunReport) -> str:
+    if frontier is None:
         return ""
     statement, check = report.statement, report.check
     measured = None if check is None or not check.n_points else check.accuracy
-    series = [Line(name, values) for name, values in found.lines.items()]
+    series = [Line(name, values) for name, values in frontier.lines.items()]
     here = Mark("this run", max(statement.epsilon, 1e-6), measured)
     chart = lines(
         "The plan's frontier, and this run",
-        found.epsilons,
+        frontier.epsilons,
         series,
-        x_name=f"epsilon, at delta {found.delta:g} (logarithmic)",
+        x_name=f"epsilon, at delta {frontier.delta:g} (logarithmic)",
         y_name="predicted accuracy",
         logarithmic=True,
-        floor=found.baseline,
+        floor=frontier.baseline,
         mark=here,
     )
-    said = (
+    note = (
         "The circle is the accuracy on labelled public points."
         if measured is not None
         else "Its accuracy is not known: no labelled public points were given."
     )
-    if not math.isclose(found.delta, statement.delta, rel_tol=1e-6):
-        said += (
-            f" The frontier was drawn for delta {found.delta:g}, this run has delta "
+    if not math.isclose(frontier.delta, statement.delta, rel_tol=1e-6):
+        note += (
+            f" The frontier was drawn for delta {frontier.delta:g}, this run has delta "
             f"{rounded_up(statement.delta, 3)}."
         )
-    remarks = "".join(f"<p>{escaped(remark)}</p>" for remark in found.remarks)
+    remarks = "".join(f"<p>{escaped(remark)}</p>" for remark in frontier.remarks)
     table = _table(
         ["epsilon", *(line.name for line in series)],
         [
             [f"{epsilon:g}", *(_percent(line.values[place]) for line in series)]
-            for place, epsilon in enumerate(found.epsilons)
+            for place, epsilon in enumerate(frontier.epsilons)
         ],
     )
     return _card(
         "The plan's frontier, and this run",
         f"{chart}{_key(series, floor='guessing one class', mark='this run')}"
-        f'<p class="note">Lines are predictions from public evidence. {escaped(said)}</p>'
+        f'<p class="note">Lines are predictions from public evidence. {escaped(note)}</p>'
         f"{remarks}{_numbers(table)}",
         wide=True,
     )
@@ -351,7 +351,7 @@ def _frontier(found: FrontierLines | None, report: RunReport) -> str:
 # ---- how to do it again -----------------------------------------------------------------------
 
 
-def _again(report: RunReport) -> str:
+def _reproduction(report: RunReport) -> str:
     settings = [[name, _setting(value)] for name, value in report.settings.items()]
     versions = [[name, str(value)] for name, value in report.versions.items()]
     command = ""
@@ -370,16 +370,18 @@ def _again(report: RunReport) -> str:
 
 
 def _call(report: RunReport) -> str:
-    given = [
+    arguments = [
         f"epsilon={rounded_up(report.statement.epsilon, 6)}",
         f"delta={rounded_up(report.statement.delta, 3)}",
         "classes=classes",
     ]
-    known = {name: report.settings[name] for name in _CALLED_WITH if name in report.settings}
-    if known.get("neighbouring") == "labels":  # said by protect="labels"
-        del known["neighbouring"]
-    given += [f"{name}={value!r}" for name, value in known.items() if isinstance(value, int | str)]
-    return "PATEClassifier(\n    learner,\n    " + ",\n    ".join(given) + ",\n)"
+    settings = {name: report.settings[name] for name in _CALLED_WITH if name in report.settings}
+    if settings.get("neighbouring") == "labels":  # implied by protect="labels"
+        del settings["neighbouring"]
+    arguments += [
+        f"{name}={value!r}" for name, value in settings.items() if isinstance(value, int | str)
+    ]
+    return "PATEClassifier(\n    learner,\n    " + ",\n    ".join(arguments) + ",\n)"
 
 
 def _programs(report: RunReport) -> str:
@@ -428,7 +430,7 @@ def _key(series: Sequence[Line], *, floor: str = "", mark: str = "") -> str:
     return f'<ul class="key">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
 
 
-def _known(values: Sequence[float]) -> tuple[float | None, ...]:
+def _without_nan(values: Sequence[float]) -> tuple[float | None, ...]:
     return tuple(None if math.isnan(value) else value for value in values)
 
 

@@ -73,7 +73,7 @@ def check_predictions(
     >>> check_predictions(["no", "yes"], ["no", "yes", "yes"], ["no", "no", "perhaps"])
     PublicCheck(classes=('no', 'yes'), counts=((1, 1), (0, 0)), unknown=1)
     """
-    seen = Counter(zip(actual, predicted, strict=True))
-    counts = tuple(tuple(seen[one, other] for other in classes) for one in classes)
-    known = sum(map(sum, counts))
-    return PublicCheck(tuple(map(str, classes)), counts, seen.total() - known)
+    pairs = Counter(zip(actual, predicted, strict=True))
+    counts = tuple(tuple(pairs[one, other] for other in classes) for one in classes)
+    n_labelled = sum(map(sum, counts))
+    return PublicCheck(tuple(map(str, classes)), counts, pairs.total() - n_labelled)

@@ -1,4 +1,4 @@
-"""One run, told: what was asked, released, refused, spent and assumed. Public."""
+"""The report of one run: what was asked, released, refused, spent and assumed. Public."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from tacit.files.atomic import Source, replace_file
+from tacit.report.from_json import FORMAT_VERSION, parsed, report_fields, statement_of
 from tacit.report.html import html_page
 from tacit.report.public_check import PublicCheck
-from tacit.report.reading import FORMAT_VERSION, parsed, report_fields, statement_of
 from tacit.report.signal import SignalTest
 from tacit.report.statement import PrivacyStatement
 from tacit.students.active.curve import LearningCurve
@@ -113,8 +113,8 @@ class RunReport:
             When a field is missing or garbled.
         """
         statement = saved.get("statement")
-        told = statement_of(statement if isinstance(statement, Mapping) else {})
-        return cls(statement=told, **report_fields(saved))
+        statement_read = statement_of(statement if isinstance(statement, Mapping) else {})
+        return cls(statement=statement_read, **report_fields(saved))
 
     def to_html(self, *, frontier: Any = None) -> str:
         """Return the report as one page that needs nothing else.
@@ -137,7 +137,7 @@ class RunReport:
 
     def ended(self) -> str:
         """Say why there were no more questions."""
-        return ENDED.get(self.stopped, "a reason this version does not know")
+        return ENDED.get(self.stopped, "a reason that this version cannot name")
 
     def __str__(self) -> str:
         shares = ", ".join(f"{name}: {count}" for name, count in self.released.items())

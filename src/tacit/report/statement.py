@@ -126,7 +126,7 @@ class PrivacyStatement:
             (
                 "What is not promised",
                 "That nothing can be concluded about a person from what the data as a whole "
-                "show: that holds with or without this person's data. Nothing is said about other "
+                "show: that holds with or without this person's data. It does not cover other "
                 "releases from the same data, whose costs add to this one.",
             ),
         ]

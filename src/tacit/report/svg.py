@@ -26,29 +26,31 @@ def escaped(text: object) -> str:
     >>> escaped("<b>"), escaped(chr(27) + "[2J"), escaped(chr(0xD800))
     ('&lt;b&gt;', '\\ufffd[2J', '\\ufffd')
     """
-    shown = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in str(text))
-    return html.escape(shown)
+    printable = "".join(c if c.isprintable() or c == "\n" else "\ufffd" for c in str(text))
+    return html.escape(printable)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of a bar: its length, the class of its colour, and what it says."""
+class BarSegment:
+    """A segment of a bar: its length, the CSS class of its colour, and its title."""
 
     value: float
     style: str
-    told: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class BarRow:
     """One horizontal bar: its name, its parts in order, and the text at its end."""
 
     name: str
-    parts: tuple[Part, ...]
+    parts: tuple[BarSegment, ...]
     text: str
 
 
-def bars(title: str, rows: Sequence[Row], *, total: float | None = None, width: int = WIDTH) -> str:
+def bars(
+    title: str, rows: Sequence[BarRow], *, total: float | None = None, width: int = WIDTH
+) -> str:
     """Return horizontal bars, one per row, on one scale.
 
     Parameters
@@ -78,15 +80,15 @@ def bars(title: str, rows: Sequence[Row], *, total: float | None = None, width: 
             wide = max(0.0, part.value * scale)
             drawn.append(
                 f'<rect class="{part.style}" x="{x:.1f}" y="{y + 4}" width="{wide:.1f}" '
-                f'height="18" rx="2"><title>{escaped(part.told)}</title></rect>'
+                f'height="18" rx="2"><title>{escaped(part.title)}</title></rect>'
             )
             x += wide
         end = names + full * scale if total is not None else x
         drawn.append(
             f'<text class="value" x="{end + 8:.1f}" y="{y + 17}">{escaped(row.text)}</text>'
         )
-    told = "; ".join(f"{row.name}: {row.text}" for row in rows)
-    return _svg(title, told, width, _ROW * len(rows), "".join(drawn))
+    description = "; ".join(f"{row.name}: {row.text}" for row in rows)
+    return _svg(title, description, width, _ROW * len(rows), "".join(drawn))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +126,13 @@ def lines(
     logarithmic : bool
         Whether the horizontal axis is; then the ticks are the numbers given.
     floor : float, optional
-        A horizontal line for comparison; the key of the chart says what it is.
+        A horizontal line for comparison; the key of the chart names it.
     """
     height = 300
-    known = [value for line in series for value in line.values if value is not None]
-    known += [] if floor is None else [floor]
-    known += [] if mark is None or mark.y is None else [mark.y]
-    low = max(0.0, math.floor(min(known, default=0.0) * 10 - 0.5) / 10)
+    values = [value for line in series for value in line.values if value is not None]
+    values += [] if floor is None else [floor]
+    values += [] if mark is None or mark.y is None else [mark.y]
+    low = max(0.0, math.floor(min(values, default=0.0) * 10 - 0.5) / 10)
     across = _Scale([*xs, *([] if mark is None else [mark.x])], _LEFT, WIDTH - _RIGHT, logarithmic)
     up = _Scale([low, 1.0], height - _BOTTOM, _TOP, logarithmic=False)
     drawn = [_axes(across, up, low, xs if logarithmic else across.ticks(), x_name, y_name, height)]
@@ -144,8 +146,8 @@ def lines(
     if mark is not None and mark.y is not None:
         place = f'cx="{across(mark.x):.1f}" cy="{up(mark.y):.1f}"'
         drawn.append(f'<circle class="here" {place} r="8"/>')
-    told = "; ".join(_told(line, xs) for line in series)
-    return _svg(title, told, WIDTH, height, "".join(drawn))
+    description = "; ".join(_line_description(line, xs) for line in series)
+    return _svg(title, description, WIDTH, height, "".join(drawn))
 
 
 def swatch(number: int) -> str:
@@ -167,15 +169,15 @@ class _Scale:
     ) -> None:
         self._log = logarithmic
         self.low, self.high = min(values), max(values)
-        seen = [self._seen(self.low), self._seen(self.high)]
-        self._from, self._span = seen[0], (seen[1] - seen[0]) or 1.0
+        ends = [self._on_axis(self.low), self._on_axis(self.high)]
+        self._from, self._span = ends[0], (ends[1] - ends[0]) or 1.0
         self._start, self._end = start, end
 
-    def _seen(self, value: float) -> float:
+    def _on_axis(self, value: float) -> float:
         return math.log(value) if self._log else value
 
     def __call__(self, value: float) -> float:
-        part = (self._seen(value) - self._from) / self._span
+        part = (self._on_axis(value) - self._from) / self._span
         return self._start + part * (self._end - self._start)
 
     def ticks(self) -> list[float]:
@@ -230,8 +232,8 @@ def _line(number: int, line: Line, xs: Sequence[float], across: _Scale, up: _Sca
     return f'<path class="line line{number % 6}" d="{path}"/>{dots}' if path else ""
 
 
-def _dot(number: int, x: float, y: float, told: str = "") -> str:
-    """A mark of its own for each line, so that they can be told apart without colours."""
+def _dot(number: int, x: float, y: float, description: str = "") -> str:
+    """A mark of its own for each line, so that lines are distinct without colours."""
     shape = (
         "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0",
         "m-3.5-3.5h7v7h-7z",
@@ -240,7 +242,7 @@ def _dot(number: int, x: float, y: float, told: str = "") -> str:
         "m0 4.5l4.5-8h-9z",
         "m-1.3-4.5h2.6v9h-2.6z",
     )[number % 6]
-    title = f"<title>{escaped(told)}</title>" if told else ""
+    title = f"<title>{escaped(description)}</title>" if description else ""
     return f'<path class="dot dot{number % 6}" d="M{x:.1f} {y:.1f}{shape}">{title}</path>'
 
 
@@ -255,7 +257,7 @@ def _mark(mark: Mark, across: _Scale, height: int) -> str:
     )
 
 
-def _told(line: Line, xs: Sequence[float]) -> str:
+def _line_description(line: Line, xs: Sequence[float]) -> str:
     pairs = zip(xs, line.values, strict=True)
     return f"{line.name}: " + ", ".join(f"{v:.0%} at {x:g}" for x, v in pairs if v is not None)
 
@@ -264,10 +266,10 @@ def _short(name: str) -> str:
     return name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "\u2026"
 
 
-def _svg(title: str, told: str, width: int, height: int, drawn: str) -> str:
+def _svg(title: str, description: str, width: int, height: int, drawn: str) -> str:
     return (
         f'<svg class="chart" style="max-width:{1.15 * width:.0f}px" viewBox="0 0 {width} {height}" '
         'role="img" '
-        f'aria-label="{escaped(f"{title}. {told}")}">'
-        f"<desc>{escaped(told)}</desc>{drawn}</svg>"
+        f'aria-label="{escaped(f"{title}. {description}")}">'
+        f"<desc>{escaped(description)}</desc>{drawn}</svg>"
     )

@@ -161,8 +161,8 @@ def _shifts(learner: Any) -> bool:
 
 
 def _classes(model: Any) -> NDArray[Any]:
-    found: NDArray[Any] = (model.steps[-1][1] if isinstance(model, Pipeline) else model).classes_
-    return found
+    classes: NDArray[Any] = (model.steps[-1][1] if isinstance(model, Pipeline) else model).classes_
+    return classes
 
 
 def _weights(model: Any, width: int) -> tuple[FloatArray, FloatArray] | None:

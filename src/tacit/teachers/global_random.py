@@ -27,7 +27,7 @@ def restart(seed: int) -> None:
 
 
 @contextlib.contextmanager
-def kept() -> Iterator[None]:
+def preserve_global_random() -> Iterator[None]:
     """Put the caller's process-wide streams back on leaving."""
     plain, numbers = random.getstate(), np.random.get_state()
     torch = sys.modules.get("torch")

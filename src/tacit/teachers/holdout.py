@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit import validation
-from tacit.teachers.global_random import kept
+from tacit.teachers.global_random import preserve_global_random
 from tacit.teachers.labels import UNKNOWN, ClassList
 from tacit.teachers.rows import IndexArray, row_access, take
 from tacit.teachers.train import train_teachers
@@ -23,7 +23,7 @@ from tacit.teachers.vote import TeacherEnsemble
 from tacit.teachers.workers.suppress_output import Quiet
 
 RATE_WITHOUT_RECORDS = 1.0
-"""What a teacher with nothing to be tested on contributes: fixed, so that no error tells."""
+"""What a teacher with nothing to be tested on contributes: fixed, so that no error reveals it."""
 
 
 def train_and_test(
@@ -96,14 +96,14 @@ def _rates(
 ) -> NDArray[np.float64]:
     labels = y.to_numpy() if hasattr(y, "iloc") else y
     rates = np.empty(len(tests))
-    with Quiet(), kept():
+    with Quiet(), preserve_global_random():
         for number, (teacher, test) in enumerate(
             zip(teachers.private_teachers(), tests, strict=True)
         ):
             rates[number] = RATE_WITHOUT_RECORDS
             truth = teachers.classes.positions(take(labels, test))
-            known = truth != UNKNOWN
-            if known.any():
-                points = teachers._form.conform(take(X, test[known]))
-                rates[number] = float(np.mean(teacher.votes(points) != truth[known]))
+            has_class = truth != UNKNOWN
+            if has_class.any():
+                points = teachers._form.conform(take(X, test[has_class]))
+                rates[number] = float(np.mean(teacher.votes(points) != truth[has_class]))
     return rates

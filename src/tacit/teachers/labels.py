@@ -67,8 +67,8 @@ class ClassList:
         cells = cells_of(values)
         if isinstance(cells, np.ndarray):
             distinct, place = np.unique(cells, return_inverse=True)
-            known = np.array([self._place(one) for one in distinct.tolist()], dtype=np.int64)
-            return known[place.ravel()]
+            positions = np.array([self._place(one) for one in distinct.tolist()], dtype=np.int64)
+            return positions[place.ravel()]
         return np.fromiter((self._place(one) for one in cells), dtype=np.int64, count=len(cells))
 
     def predicted_positions(self, predictions: NDArray[Any]) -> IntArray:
@@ -77,8 +77,8 @@ class ClassList:
             return self.positions(predictions)
         at = np.searchsorted(self._sorted, predictions)
         at[at == len(self)] = 0
-        known = self._sorted[at] == predictions
-        return np.where(known, self._order[at], UNKNOWN).astype(np.int64)
+        matches = self._sorted[at] == predictions
+        return np.where(matches, self._order[at], UNKNOWN).astype(np.int64)
 
     def _place(self, label: object) -> int:
         canonical = text(label)
@@ -86,19 +86,19 @@ class ClassList:
 
 
 def _checked(classes: ArrayLike | Sequence[Any]) -> NDArray[Any]:
-    given = list(classes) if isinstance(classes, Iterable) else None
-    if given is None or isinstance(classes, str | bytes):
+    values = list(classes) if isinstance(classes, Iterable) else None
+    if values is None or isinstance(classes, str | bytes):
         raise InvalidArgument(f"`classes` must be a list of labels, got {classes!r}.")
-    labels = np.asarray(given)
+    labels = np.asarray(values)
     if labels.ndim != 1 or len(labels) < 2 or len(np.unique(labels)) < len(labels):
-        raise InvalidArgument(f"`classes` must list at least two different labels, got {given!r}.")
-    if labels.dtype.kind not in "biufUO" or labels.tolist() != [_plain(c) for c in given]:
-        raise InvalidArgument(f"`classes` must be labels of one kind, got {given!r}.")
+        raise InvalidArgument(f"`classes` must list at least two different labels, got {values!r}.")
+    if labels.dtype.kind not in "biufUO" or labels.tolist() != [_plain(c) for c in values]:
+        raise InvalidArgument(f"`classes` must be labels of one kind, got {values!r}.")
     canonical = [text(one) for one in labels.tolist()]
     if None in canonical or len(set(canonical)) < len(canonical):
         raise InvalidArgument(
             "`classes` must be labels that stay different in every container: True is 1, and "
-            f"'01' is 1; none may stand for a missing value, got {given!r}."
+            f"'01' is 1; none may stand for a missing value, got {values!r}."
         )
     labels.setflags(write=False)
     return labels

@@ -39,10 +39,10 @@ def final_step(learner: Any) -> Any:
 
 
 def takes_missing(learner: Any) -> bool:
-    """Return whether a learner says that it can work with missing values. Public."""
+    """Return whether a learner declares that it accepts missing values. Public."""
     try:
         return bool(get_tags(learner).input_tags.allow_nan)
-    except Exception:  # no scikit-learn estimator, or one that does not say
+    except Exception:  # no scikit-learn estimator, or one without tags
         return False
 
 
@@ -72,12 +72,12 @@ def recipe(learner: Any) -> Recipe:
     settings: dict[str, Any] = {}
     seed_names: list[str] = []
     if hasattr(fresh, "get_params") and hasattr(fresh, "set_params"):
-        found = fresh.get_params(deep=True)
-        for name, value in found.items():
+        params = fresh.get_params(deep=True)
+        for name, value in params.items():
             owner, _, last = name.rpartition("__")
             if last == "random_state":
                 seed_names.append(name)
-            elif last == "n_jobs" and not _means_one(value, found.get(owner, fresh)):
+            elif last == "n_jobs" and not _means_one(value, params.get(owner, fresh)):
                 settings[name] = 1
             elif last == "verbose" and isinstance(value, int) and value > 0:
                 settings[name] = type(value)(0)
@@ -127,7 +127,7 @@ def check_learner(
     """Try a learner on public points with made-up labels, before private data is touched.
 
     A learner that cannot work would turn into teachers that all vote for the default class
-    without a word, because a message at that stage could tell something about the records.
+    silently, because a message at that stage could reveal something about the records.
     Here everything is public, so the mistake is reported in full.
 
     Parameters
@@ -157,9 +157,9 @@ def check_learner(
     """
     classes = ClassList(classes)
     _check_interface(learner)
-    points = _some(X_public, len(classes))
-    made_up = np.arange(n_rows(points)) % len(classes)
-    for positions in (made_up, _with_a_gap(made_up)):
+    points = _sample(X_public, len(classes))
+    example_labels = np.arange(n_rows(points)) % len(classes)
+    for positions in (example_labels, _with_a_gap(example_labels)):
         predicted, decode = _tried(learner, points, positions, classes)
         _check_prediction(learner_name(learner), predicted, n_rows(points), classes, decode)
 
@@ -178,15 +178,15 @@ def _check_interface(learner: Any) -> None:
         raise InvalidArgument(f"`learner` must be a classifier, got the regressor {name}.")
 
 
-def _some(X_public: Any, n_classes: int) -> Any:
-    wanted = max(CHECKED_AT_LEAST, CHECKED_PER_CLASS * n_classes)
+def _sample(X_public: Any, n_classes: int) -> Any:
+    n_points = max(CHECKED_AT_LEAST, CHECKED_PER_CLASS * n_classes)
     available = n_rows(X_public)
     if available < 2 * n_classes:
         raise InvalidArgument(
             f"`X_public` must hold at least {2 * n_classes} points (two per class), "
             f"got {available}."
         )
-    return take(row_access(X_public), slice(0, min(wanted, available)))
+    return take(row_access(X_public), slice(0, min(n_points, available)))
 
 
 def _with_a_gap(labels: IntArray) -> IntArray:

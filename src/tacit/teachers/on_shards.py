@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import joblib
 from numpy.typing import ArrayLike
 
 from tacit import validation
@@ -17,9 +16,9 @@ from tacit.teachers.labels import ClassList
 from tacit.teachers.rows import RowForm, row_access
 from tacit.teachers.vote import TeacherEnsemble
 from tacit.teachers.workers.batches import ShardSource, SourceShards
-from tacit.teachers.workers.checkpoint import KeptVotes
-from tacit.teachers.workers.gather import gather_counts, gather_kept_counts, gather_teachers
-from tacit.teachers.workers.tasks import Counted, Kept, Voted
+from tacit.teachers.workers.checkpoint import VoteCheckpoint
+from tacit.teachers.workers.gather import gather_teachers, gather_votes
+from tacit.teachers.workers.tasks import TrainTask
 
 
 class ShardReader:
@@ -53,7 +52,7 @@ def count_on_shards(
     n_jobs: int | None = None,
     progress: bool | None = None,
     diagnostics: Diagnostics | None = None,
-    kept: KeptVotes | None = None,
+    checkpoint: VoteCheckpoint | None = None,
 ) -> VoteCounts:
     """Train one teacher per shard where the shard is, let it vote on questions, and forget it.
 
@@ -75,7 +74,7 @@ def count_on_shards(
         features of the shards, and records follow the form of ``questions``.
     n_jobs : int, optional
         As in joblib; without one, a cluster is used as a whole.
-    diagnostics, kept
+    diagnostics, checkpoint
         As for ``train_and_count``.
 
     Returns
@@ -100,22 +99,21 @@ def count_on_shards(
         _check_features(source, questions=questions)
         conform = ShardReader(PointReader(Schema.infer(questions)))
         questions = conform(questions)
-    asked = row_access(questions)
+    points = row_access(questions)
     public, seed = ClassList(classes), validation.integer(0, seed=seed)
     shards = SourceShards(source, conform)
-    if kept is None:
-        task = Counted(learner, public, seed, asked)
-        total = gather_counts(
-            shards, task, n_jobs=n_jobs, progress=progress, diagnostics=diagnostics
-        )
-    else:
-        told = joblib.hash(asked)
-
-        def mark(number: int) -> bytes:
-            return str(joblib.hash((told, number, seed, source.state(number)))).encode()
-
-        voting = Voted(learner, public, seed, asked)
-        total = gather_kept_counts(shards, voting, kept, mark, n_jobs=n_jobs, progress=progress)
+    total = gather_votes(
+        shards,
+        learner,
+        public,
+        seed,
+        points,
+        checkpoint=checkpoint,
+        content=lambda number: (source.state(number),),
+        n_jobs=n_jobs,
+        progress=progress,
+        diagnostics=diagnostics,
+    )
     return VoteCounts(total, len(shards))
 
 
@@ -155,23 +153,23 @@ def train_on_shards(
     """
     _check_features(source, like=like)
     read = ShardReader(PointReader(schema or Schema.infer(like)))
-    task = Kept(learner, ClassList(classes), validation.integer(0, seed=seed))
-    found = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
+    task = TrainTask(learner, ClassList(classes), validation.integer(0, seed=seed))
+    teachers = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
     return TeacherEnsemble(
-        found, learner=task.recipe.learner, form=RowForm(read(like), public=True)
+        teachers, learner=task.recipe.learner, form=RowForm(read(like), public=True)
     )
 
 
 def _check_features(source: ShardSource, **named: Any) -> None:
     ((name, points),) = named.items()
-    wanted = list(source.feature_names)
+    expected = list(source.feature_names)
     if hasattr(points, "columns"):
-        if list(points.columns) != wanted:
+        if list(points.columns) != expected:
             raise InvalidArgument(
                 f"`{name}` must have the features of the shards, in the same order: "
-                f"{', '.join(wanted[:20])}{' ...' if len(wanted) > 20 else ''}."
+                f"{', '.join(expected[:20])}{' ...' if len(expected) > 20 else ''}."
             )
-    elif getattr(points, "ndim", None) != 2 or points.shape[1] != len(wanted):
+    elif getattr(points, "ndim", None) != 2 or points.shape[1] != len(expected):
         raise InvalidArgument(
-            f"`{name}` must be a table with the {len(wanted)} features of the shards."
+            f"`{name}` must be a table with the {len(expected)} features of the shards."
         )

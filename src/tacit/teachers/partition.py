@@ -104,10 +104,10 @@ def equal_split(
     n_teachers = validation.positive_integer(n_teachers=n_teachers)
     validation.instance(np.random.Generator, rng=rng)
     if groups is None:
-        _enough("records", n_records, n_teachers)
+        _check_enough("records", n_records, n_teachers)
         return [np.sort(part) for part in np.array_split(rng.permutation(n_records), n_teachers)]
     member, n_groups = _numbered(groups, n_records)
-    _enough("groups", n_groups, n_teachers)
+    _check_enough("groups", n_groups, n_teachers)
     shard_of_group = np.empty(n_groups, dtype=np.intp)
     for shard, part in enumerate(np.array_split(rng.permutation(n_groups), n_teachers)):
         shard_of_group[part] = shard
@@ -125,7 +125,7 @@ def hash_split(ids: Iterable[bytes | str | int], n_teachers: int, key: bytes) ->
     n_teachers : int
         Public.
     key : bytes
-        At least 16 random bytes, kept secret: without it, somebody who chooses identifiers could
+        At least 16 random bytes, kept secret: without it, an attacker who chooses identifiers could
         crowd one shard.
 
     Returns
@@ -167,8 +167,8 @@ def shard_positions(shard_of: IndexArray, n_teachers: int) -> list[IndexArray]:
     return list(np.split(order, edges))
 
 
-def _enough(what: str, available: int, n_teachers: int) -> None:
+def _check_enough(units: str, available: int, n_teachers: int) -> None:
     if n_teachers > available:
         raise InvalidArgument(
-            f"`n_teachers` must be at most the number of {what}, {available}, got {n_teachers}."
+            f"`n_teachers` must be at most the number of {units}, {available}, got {n_teachers}."
         )

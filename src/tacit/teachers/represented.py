@@ -49,8 +49,8 @@ class RepresentedRows:
     """A table whose rows are transformed when they are picked. Private.
 
     Transforming all records at once would let one that the transformer refuses raise an error,
-    which tells, or spoil the others. Here a shard that cannot be transformed becomes zeros: one
-    record reaches one shard, as everywhere.
+    which reveals something, or spoil the others. Here a shard that cannot be transformed becomes
+    zeros: one record reaches one shard, as everywhere.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class RepresentedRows:
         return "RepresentedRows(<private>)"
 
 
-def _plain(found: Any) -> Any:
-    if sp.issparse(found):
-        return found.tocsr()
-    return found.to_numpy() if hasattr(found, "iloc") else np.asarray(found)
+def _plain(table: Any) -> Any:
+    if sp.issparse(table):
+        return table.tocsr()
+    return table.to_numpy() if hasattr(table, "iloc") else np.asarray(table)

@@ -30,7 +30,7 @@ def take(X: Any, rows: IndexArray | slice) -> Any:
     type of all others.
     """
     if hasattr(X, "iloc"):
-        # Numbered anew: a row's place in the whole table tells how many records come before it.
+        # Numbered anew: a row's place in the whole table reveals how many records come before it.
         return X.iloc[rows].reset_index(drop=True)
     if isinstance(X, list | tuple):
         return list(X[rows]) if isinstance(rows, slice) else [X[row] for row in rows]
@@ -100,16 +100,16 @@ class RowForm:
         """Return a table whose categorical columns have the public list of categories."""
         if self.columns is None:
             return X
-        found = _categorical(X)
-        if not found:
+        categories = _categorical(X)
+        if not categories:
             return X
         X = X.copy()
-        for at in found:
+        for at in categories:
             column = X.iloc[:, at].cat
-            known = self.categories.get(at)
+            index = self.categories.get(at)
             X.isetitem(
                 at,
-                _own_categories(column) if known is None else column.set_categories(known),
+                _own_categories(column) if index is None else column.set_categories(index),
             )
         return X
 

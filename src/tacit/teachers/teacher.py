@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from tacit import validation
 from tacit.data.pool import n_rows
-from tacit.teachers.global_random import kept, restart
+from tacit.teachers.global_random import preserve_global_random, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
 from tacit.teachers.learner import (
     Recipe,
@@ -44,7 +44,7 @@ class Teacher:
     Privacy
     -------
     A point for which the model has no usable answer gets the vote of the fixed default class;
-    so does a whole batch on which it raised. Nothing tells this from a real vote but
+    so does a whole batch on which it raised. Nothing distinguishes this from a real vote but
     ``events``, which is private.
     """
 
@@ -72,8 +72,8 @@ class Teacher:
                 restart(DEFAULT)
                 # Its own copy: a model that changes its input in place, as scalers with
                 # copy=False do, would hand its records' statistics to every later teacher.
-                found = self.model.predict(own_copy(X))
-                votes = read_votes(found, n_points, self.classes, self.decode)
+                predicted = self.model.predict(own_copy(X))
+                votes = read_votes(predicted, n_points, self.classes, self.decode)
         except FAILURES:
             pass
         if votes is None:
@@ -132,17 +132,17 @@ def fit_teacher(
     """
     seed = validation.integer(0, seed=seed)
     classes = ClassList(classes)
-    with Quiet(), kept():
+    with Quiet(), preserve_global_random():
         return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)
 
 
 def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
     """Train one teacher, inside a ``Quiet`` context."""
     positions = classes.positions(y_shard)
-    known = positions != UNKNOWN
-    dropped = len(known) - int(known.sum())
+    has_class = positions != UNKNOWN
+    dropped = len(has_class) - int(has_class.sum())
     if dropped:
-        X_shard, positions = take(X_shard, np.flatnonzero(known)), positions[known]
+        X_shard, positions = take(X_shard, np.flatnonzero(has_class)), positions[has_class]
     teacher = _fitted(ready, X_shard, positions, classes, seed)
     if dropped:
         teacher.events["dropped-records"] += dropped

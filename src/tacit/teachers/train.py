@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -19,9 +18,9 @@ from tacit.teachers.rows import IndexArray, RowForm, row_access, take
 from tacit.teachers.vote import TeacherEnsemble
 from tacit.teachers.workers.batches import Shard as Shard
 from tacit.teachers.workers.batches import TableShards
-from tacit.teachers.workers.checkpoint import KeptVotes
-from tacit.teachers.workers.gather import gather_counts, gather_kept_counts, gather_teachers
-from tacit.teachers.workers.tasks import Counted, Kept, Voted
+from tacit.teachers.workers.checkpoint import VoteCheckpoint
+from tacit.teachers.workers.gather import gather_teachers, gather_votes
+from tacit.teachers.workers.tasks import TrainTask
 
 
 def train_teachers(
@@ -72,7 +71,7 @@ def train_teachers(
 
     Privacy
     -------
-    Teacher k depends on shard k, ``seed`` and k only. What is said, raised or shown depends on
+    Teacher k depends on shard k, ``seed`` and k only. Messages, errors and progress depend on
     public settings. While a learner works inside this process everything printed or logged in
     it is dropped.
 
@@ -90,9 +89,9 @@ def train_teachers(
     VoteCounts(n_questions=3, n_classes=2, n_teachers=5, counts=<private>)
     """
     form = _form(X, like, name="like")
-    task = Kept(learner, ClassList(classes), validation.integer(0, seed=seed))
-    found = gather_teachers(_table(X, y, shards, form), task, n_jobs=n_jobs, progress=progress)
-    return TeacherEnsemble(found, learner=task.recipe.learner, form=form)
+    task = TrainTask(learner, ClassList(classes), validation.integer(0, seed=seed))
+    teachers = gather_teachers(_table(X, y, shards, form), task, n_jobs=n_jobs, progress=progress)
+    return TeacherEnsemble(teachers, learner=task.recipe.learner, form=form)
 
 
 def train_and_count(
@@ -107,7 +106,7 @@ def train_and_count(
     n_jobs: int | None = None,
     progress: bool | None = None,
     diagnostics: Diagnostics | None = None,
-    kept: KeptVotes | None = None,
+    checkpoint: VoteCheckpoint | None = None,
 ) -> VoteCounts:
     """Train one teacher per shard, let it vote on known questions, and forget it.
 
@@ -121,9 +120,9 @@ def train_and_count(
         Public points, of the same form as the records.
     diagnostics : Diagnostics, optional
         Receives how often teachers failed. Private.
-    kept : KeptVotes, optional
-        Where the votes of every teacher are kept, so that a run that was stopped trains only
-        the shards it had not come to, or that have changed. Private.
+    checkpoint : VoteCheckpoint, optional
+        Stores the votes of every teacher, so that an interrupted run trains only the shards
+        that are missing or have changed. Private.
 
     Returns
     -------
@@ -151,24 +150,21 @@ def train_and_count(
     VoteCounts(n_questions=3, n_classes=2, n_teachers=5, counts=<private>)
     """
     form = _form(X, questions, name="questions")
-    public, asked = ClassList(classes), form.conform(row_access(questions))
+    public, points = ClassList(classes), form.conform(row_access(questions))
     seed = validation.integer(0, seed=seed)
-    table = _table(X, y, shards, form)
-    if kept is None:
-        task = Counted(learner, public, seed, asked)
-        total = gather_counts(
-            table, task, n_jobs=n_jobs, progress=progress, diagnostics=diagnostics
-        )
-    else:
-        rows, labels, told = row_access(X), _labels(y), joblib.hash(asked)
-
-        def mark(number: int) -> bytes:
-            shard = shards[number]
-            content = (told, number, seed, take(rows, shard), take(labels, shard))
-            return str(joblib.hash(content)).encode()
-
-        voting = Voted(learner, public, seed, asked)
-        total = gather_kept_counts(table, voting, kept, mark, n_jobs=n_jobs, progress=progress)
+    table, rows, labels = _table(X, y, shards, form), row_access(X), _labels(y)
+    total = gather_votes(
+        table,
+        learner,
+        public,
+        seed,
+        points,
+        checkpoint=checkpoint,
+        content=lambda number: (take(rows, shards[number]), take(labels, shards[number])),
+        n_jobs=n_jobs,
+        progress=progress,
+        diagnostics=diagnostics,
+    )
     return VoteCounts(total, len(shards))
 
 
@@ -191,7 +187,7 @@ def _labels(y: Any) -> Any:
 
 
 def _check(X: Any, y: Any, shards: Sequence[IndexArray]) -> None:
-    """Refuse arguments that do not fit together; how many records there are is not said."""
+    """Refuse arguments that do not fit together; the number of records is not shown."""
     if getattr(y, "ndim", 1) != 1 or n_rows(y) != n_rows(X):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
     check_shards(X, shards)
@@ -202,14 +198,14 @@ def check_shards(X: Any, shards: Sequence[IndexArray]) -> None:
     if len(shards) == 0:
         raise InvalidArgument("`shards` must hold at least one shard.")
     # One byte per record, and a stream of shards: no copy of all positions is made.
-    seen = np.zeros(n_rows(X), dtype=bool)
+    in_a_shard = np.zeros(n_rows(X), dtype=bool)
     for shard in shards:
         if getattr(shard, "ndim", 0) != 1 or shard.dtype.kind not in "iu":
             raise InvalidArgument("`shards` must be arrays of positions, one per teacher.")
-        if len(shard) and (shard.min() < 0 or shard.max() >= len(seen)):
+        if len(shard) and (shard.min() < 0 or shard.max() >= len(in_a_shard)):
             raise InvalidArgument("`shards` must hold positions of records in `X`.")
-        if seen[shard].any():
+        if in_a_shard[shard].any():
             raise InvalidArgument(
                 "`shards` must be disjoint: a record in two shards would move two votes."
             )
-        seen[shard] = True
+        in_a_shard[shard] = True

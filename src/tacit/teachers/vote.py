@@ -12,7 +12,7 @@ from tacit.errors import PrivateValueError
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.fused import Fused, as_numbers, fuse
-from tacit.teachers.global_random import kept
+from tacit.teachers.global_random import preserve_global_random
 from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
 from tacit.teachers.rows import RowForm, row_access
@@ -68,10 +68,10 @@ class TeacherEnsemble:
 
     def diagnostics(self) -> Diagnostics:
         """Return how often teachers failed, so far. Private."""
-        found = Diagnostics()
+        diagnostics = Diagnostics()
         for teacher in self._teachers:
-            found.add(teacher.events)
-        return found
+            diagnostics.add(teacher.events)
+        return diagnostics
 
     def count(self, X: Any) -> VoteCounts:
         """Let every teacher vote on every point, and count.
@@ -93,7 +93,7 @@ class TeacherEnsemble:
         Raises
         ------
         InvalidArgument
-            When the questions do not have the form of the records; says nothing about these.
+            When the questions do not have the form of the records; the message quotes none.
 
         Privacy
         -------
@@ -113,8 +113,8 @@ class TeacherEnsemble:
 
     def _together(self, table: Any) -> IntArray | None:
         """Return counts of teachers asked together, or None when that is not the way."""
-        # Whether arithmetic on coefficients overflows depends on records: no warning may tell. The
-        # learner's own code does not run here, so nothing else could be heard.
+        # Whether arithmetic on coefficients overflows depends on records: no warning is allowed.
+        # The learner's own code does not run here, so no other output is lost.
         with np.errstate(all="ignore"):
             fused = self._fusion()
             numbers = None if fused is None else as_numbers(table)
@@ -147,7 +147,7 @@ class TeacherEnsemble:
 def count_one_by_one(teachers: Sequence[Teacher], X: Any, n_classes: int) -> IntArray:
     """Return counts of shape (n_questions, n_classes), asking each teacher in turn. Private."""
     counts = np.zeros((n_rows(X), n_classes), dtype=np.int64)
-    with Quiet(), kept():
+    with Quiet(), preserve_global_random():
         for teacher in teachers:
             add_votes(counts, teacher.votes(X))
     return counts

@@ -17,7 +17,7 @@ from tacit.data import Column, Schema
 from tacit.data.identifiers import identifier_bytes, keyed_shards
 from tacit.data.shards import ShardFolder, open_shards, parts, verify_shards, write_shards
 from tacit.data.shards import storage as stored
-from tacit.data.tables import Reading, read_private
+from tacit.data.tables import ReadOptions, read_private
 from tacit.errors import ExposedFiles, InvalidArgument, PersistenceError, TacitError
 from tacit.estimators.inputs import identifiers
 from tacit.teachers import hash_split, votes_moved
@@ -42,7 +42,7 @@ SCHEMA = Schema((Column("age"), Column("sex", "category", ("f", "m"))))
 
 def in_memory(path: Path, n_shards: int) -> list[Any]:
     """Return the shards that a fit on the same file would use, and their labels."""
-    table = read_private(path, SCHEMA, Reading(), label="ill", group="person")
+    table = read_private(path, SCHEMA, ReadOptions(), label="ill", group="person")
     shard_of = hash_split(identifiers(table.groups, len(table.y)) or [], n_shards, KEY)
     labels = np.array(table.y, dtype=object)
     return [(table.X[shard_of == k], labels[shard_of == k]) for k in range(n_shards)]

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 
 from tacit.data import Column, Schema
-from tacit.data.tables import Reading, files, read_pool, read_private
+from tacit.data.tables import ReadOptions, files, read_pool, read_private
 from tacit.data.tables.columns import csv_parts, names_in
 from tacit.data.tables.files import WELL_FORMED, decodes_lines, lines
 from tacit.errors import InvalidArgument
@@ -27,11 +27,11 @@ def file(tmp_path: Path) -> Path:
     return tmp_path / "x.csv"
 
 
-def rows_of(path: Path, body: bytes, reading: Reading | None = None) -> list[tuple[str, ...]]:
+def rows_of(path: Path, body: bytes, reading: ReadOptions | None = None) -> list[tuple[str, ...]]:
     """Return the cells of a private CSV file with this body, by record."""
     path.write_bytes(HEADER + body)
     names = ["age", "sex", "ill"]
-    parts = csv_parts(path, names, reading or Reading(), private=True, rows=1000)
+    parts = csv_parts(path, names, reading or ReadOptions(), private=True, rows=1000)
     return [row for part in parts for row in zip(*(part[name] for name in names), strict=True)]
 
 
@@ -66,7 +66,7 @@ HOSTILE = {
 def test_a_hostile_line_changes_its_own_record_alone(
     file: Path, line: bytes, end: bytes, encoding: str
 ) -> None:
-    reading = Reading(encoding=encoding)
+    reading = ReadOptions(encoding=encoding)
     others = [b"%d,%s,yes" % (k, b"fm"[k % 2 : k % 2 + 1]) for k in range(30)]
     plain = rows_of(file, end.join([*others, b""]), reading)
     assert len(plain) == 30 and plain[3] == ("3", "m", "yes")
@@ -121,7 +121,7 @@ def test_records_of_a_table_are_the_lines_of_the_file(file: Path) -> None:
     body = [f"{k},f,no" for k in range(1000)]
     body[10] = '10,"f,no'
     file.write_bytes(HEADER + "\n".join(body).encode() + b"\n")
-    table = read_private(file, SCHEMA, Reading(), label="ill")
+    table = read_private(file, SCHEMA, ReadOptions(), label="ill")
     assert len(table.y) == 1000
     assert table.y[:10] + table.y[11:] == ["no"] * 999
 
@@ -129,15 +129,15 @@ def test_records_of_a_table_are_the_lines_of_the_file(file: Path) -> None:
 def test_lines_of_libsvm_are_records_too(tmp_path: Path) -> None:
     path = tmp_path / "x.svm"
     path.write_bytes(b"\xef\xbb\xbf1 1:2\n\n# nothing\n2 2:3\x0c\r\nodd 1:1\r2:7 # more\n   \n-1")
-    table = read_private(path, Schema.of_numbers(2, sparse=True), Reading(), label=None)
+    table = read_private(path, Schema.of_numbers(2, sparse=True), ReadOptions(), label=None)
     assert table.X.toarray().tolist() == [[2, 0], [0, 0], [0, 0], [0, 3], [1, 7], [0, 0], [0, 0]]
     assert table.y == ["1", None, None, "2", "odd", None, "-1"]
     path.write_bytes(b"1 1:2\n\n# nothing\n2 2:3\n")
-    assert read_pool(path, Reading()).points.shape[0] == 2
+    assert read_pool(path, ReadOptions()).points.shape[0] == 2
 
 
 def test_one_byte_order_mark_is_removed_from_every_line(file: Path) -> None:
-    for reading in (Reading(), Reading(encoding="utf-8-sig")):
+    for reading in (ReadOptions(), ReadOptions(encoding="utf-8-sig")):
         file.write_bytes(b"\xef\xbb\xbf" + HEADER + b"1,f,no\n")
         assert names_in(file, reading, private=True) == ["age", "sex", "ill"]
         file.write_bytes(b"\xef\xbb\xbf" * 2 + b"a\n\xef\xbb\xbfb\n")
@@ -168,7 +168,7 @@ def test_encodings_are_accepted_where_a_line_can_be_decoded_by_itself(name: str)
         assert not decodes_lines(name)
     if not decodes_lines(name):
         with pytest.raises(InvalidArgument, match="every line can be decoded by itself"):
-            Reading(encoding=name)
+            ReadOptions(encoding=name)
         return
     # The byte LF is in no character but LF, and what stands before it decides nothing.
     codec = "utf-8" if name == "utf_8_sig" else codecs.lookup(name).name
@@ -185,7 +185,7 @@ def test_encodings_are_accepted_where_a_line_can_be_decoded_by_itself(name: str)
     "name", ["utf-8", "utf8", "UTF-8-SIG", "latin-1", "cp1252", "gbk", "euc_kr"]
 )
 def test_common_encodings_are_accepted(name: str) -> None:
-    assert Reading(encoding=name).encoding == name
+    assert ReadOptions(encoding=name).encoding == name
 
 
 # ---- quoted line breaks ---------------------------------------------------------------------
@@ -193,11 +193,11 @@ def test_common_encodings_are_accepted(name: str) -> None:
 
 def test_quoted_line_breaks_have_to_be_allowed(file: Path) -> None:
     body = b'1,"f\r\n",no\n2,m,"y\nes"\n\n'
-    allowed = Reading(quoted_newlines=True)
+    allowed = ReadOptions(quoted_newlines=True)
     assert len(rows_of(file, body)) == 5
     rows = rows_of(file, body, allowed)
     assert rows == [("1", "f", "no"), ("2", "m", "y\nes"), ("", "", "")]
-    assert Reading().assumptions(file) == ()
+    assert ReadOptions().assumptions(file) == ()
     assert allowed.assumptions(file) == (WELL_FORMED,)
     assert allowed.assumptions(Path("x.parquet")) == ()
 
@@ -206,11 +206,11 @@ def test_quoted_line_breaks_have_to_be_allowed(file: Path) -> None:
 def test_a_public_file_with_quoted_line_breaks_says_how_to_allow_them(file: Path) -> None:
     file.write_bytes(b'age,sex\n1,"f\nm"\n2,m\n')
     with pytest.raises(InvalidArgument, match="Line 2 .* not closed.*--quoted-newlines"):
-        read_pool(file, Reading())
-    pool = read_pool(file, Reading(quoted_newlines=True))
+        read_pool(file, ReadOptions())
+    pool = read_pool(file, ReadOptions(quoted_newlines=True))
     assert pool.points["sex"].tolist() == ["f\nm", "m"]
     file.write_bytes(b"age,sex\r1,f\r")
     with pytest.raises(InvalidArgument, match="Line 1 .* is not a row of a CSV file"):
-        read_pool(file, Reading())
+        read_pool(file, ReadOptions())
     file.write_bytes(b"\nage,sex\n\n1,f\n\n")
-    assert len(read_pool(file, Reading()).points) == 1
+    assert len(read_pool(file, ReadOptions()).points) == 1

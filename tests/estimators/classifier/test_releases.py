@@ -283,7 +283,7 @@ def test_add_remove_with_identifiers(make, task):
     clf = make(neighbouring="add-remove", n_teachers=10)
     clf.fit(task.X, task.y, X_public=task.pool, groups=[f"id{k}" for k in range(400)])
     assert "number of people is public" not in str(clf.privacy_)
-    assert "counts as two steps" in " ".join(clf.privacy_.assumptions)
+    assert "count as two steps" in " ".join(clf.privacy_.assumptions)
     assert clf.score(task.X, task.y) > 0.7
 
 

@@ -64,15 +64,15 @@ def two_step_rdp(
     """
     a = orders[None, :]
     worst = a / (2.0 * sigma_threshold**2) + answer
-    found = np.zeros_like(worst)
+    divergence = np.zeros_like(worst)
     last = tests.shape[1] - 1
     for step in (-1, 0, 1):
         other = tests[:, np.clip(top + step, 0, last), None]
         here = tests[:, top, None]
         passed = here[0] + (a - 1.0) * (here[0] - other[0] + answer)
         failed = here[1] + (a - 1.0) * (here[1] - other[1])
-        found = np.maximum(found, np.logaddexp(passed, failed) / (a - 1.0))
-    return np.minimum(worst, found + PAD * a)
+        divergence = np.maximum(divergence, np.logaddexp(passed, failed) / (a - 1.0))
+    return np.minimum(worst, divergence + PAD * a)
 
 
 def expected_rdp(

@@ -68,8 +68,8 @@ def check_orders(orders: npt.ArrayLike) -> Floats:
         raise InvalidArgument(f"`orders` must be numbers above 1, got {orders!r}.") from None
     bad = array[~(np.isfinite(array) & (array > 1))]
     if array.ndim != 1 or array.size == 0 or bad.size:
-        shown = repr(bad.tolist()[0]) if bad.size else f"shape {array.shape}"
-        raise InvalidArgument(f"`orders` must be finite numbers above 1, got {shown}.")
+        problem = repr(bad.tolist()[0]) if bad.size else f"shape {array.shape}"
+        raise InvalidArgument(f"`orders` must be finite numbers above 1, got {problem}.")
     return array
 
 

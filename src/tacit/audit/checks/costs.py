@@ -14,14 +14,14 @@ from tacit.audit.checks.findings import (
     SLACK,
     CountingNoise,
     Findings,
-    roomy,
     tokens,
     votes_of,
     voting,
+    with_capacity,
 )
 from tacit.audit.checks.prices import plan_of, prices_agree
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     Transcript,
     is_known,
@@ -51,7 +51,7 @@ def check_allowance(subject: Subject, findings: Findings, seed: int) -> None:
     subject = shrunk(subject)
     mechanism = voting(subject)
     planned = dict(mechanism.planned_events())
-    limit = _more_than_enough(planned)
+    limit = _questions_until_stopped(planned)
     for rows in ([row_near(subject)], questionnaire(subject)):
         noise = CountingNoise(seed)
         run = mechanism.start(noise=noise)
@@ -77,7 +77,7 @@ def check_allowance(subject: Subject, findings: Findings, seed: int) -> None:
     _check_large_batch(mechanism, questionnaire(subject), findings, seed)
 
 
-def _more_than_enough(planned: Mapping[Event, int]) -> int:
+def _questions_until_stopped(planned: Mapping[Event, int]) -> int:
     """Return a number of questions after which every run has stopped.
 
     Every fifth standard question is a tie, which a sparse vector of ours refuses with probability
@@ -96,9 +96,9 @@ def check_costs(mechanism: VoteMechanism, answers: Sequence[Answer], findings: F
     if not is_known(mechanism):
         return
     events = reference.stated(mechanism)
-    said = tokens(answers)
+    transcript = tokens(answers)
     for place, answer in enumerate(answers):
-        due = _due(mechanism, events, said, place)
+        due = _due(mechanism, events, transcript, place)
         fine = len(due) == len(answer.cost) and all(
             prices_agree(event, one)
             for event, one in zip(
@@ -106,11 +106,11 @@ def check_costs(mechanism: VoteMechanism, answers: Sequence[Answer], findings: F
                 strict=True,
             )
         )  # fmt: skip
-        what = "a refusal" if answer.refused else "an answer"
+        kind = "a refusal" if answer.refused else "an answer"
         if not findings.require(
             "cost",
             fine,
-            f"{what} is charged {len(answer.cost)} events where {len(due)} are due, or at another "
+            f"{kind} is charged {len(answer.cost)} events where {len(due)} are due, or at another "
             "price than documented",
         ):
             return
@@ -119,13 +119,13 @@ def check_costs(mechanism: VoteMechanism, answers: Sequence[Answer], findings: F
 def _due(
     mechanism: VoteMechanism,
     events: tuple[reference.Stated, ...],
-    said: Transcript,
+    transcript: Transcript,
     place: int,
 ) -> list[reference.Stated]:
     if isinstance(mechanism, ConfidentVote):
-        return [events[0]] if said[place] is None else list(events)
+        return [events[0]] if transcript[place] is None else list(events)
     if isinstance(mechanism, SparseVote):
-        starts = place == 0 or said[place - 1] is None
+        starts = place == 0 or transcript[place - 1] is None
         return [events[0]] if starts else []
     return [events[0]]
 
@@ -139,18 +139,18 @@ def _check_end(
     findings: Findings,
 ) -> None:
     """Exactly the planned number was given, and after the end nothing is drawn."""
-    said = tokens(answers)
-    answered = sum(token is not None for token in said)
-    refused = len(said) - answered
+    transcript = tokens(answers)
+    answered = sum(token is not None for token in transcript)
+    refused = len(transcript) - answered
     match mechanism:
         case SparseVote():
             right = refused == mechanism.cutoff
         case ConfidentVote():
             most = mechanism.answers or mechanism.questions
-            used_up = len(said) == mechanism.questions or answered == most
-            right = len(said) <= mechanism.questions and answered <= most and used_up
+            used_up = len(transcript) == mechanism.questions or answered == most
+            right = len(transcript) <= mechanism.questions and answered <= most and used_up
         case _:
-            right = len(said) == getattr(mechanism, "answers", len(said))
+            right = len(transcript) == getattr(mechanism, "answers", len(transcript))
     findings.require(
         "allowance", right, f"a run ended after {answered} answers and {refused} refusals"
     )
@@ -171,7 +171,7 @@ def _check_large_batch(
 ) -> None:
     """A batch beyond the plan draws nothing, or stops on the way: never more than the plan."""
     planned = dict(mechanism.planned_events())
-    size = _more_than_enough(planned)
+    size = _questions_until_stopped(planned)
     noise = CountingNoise(seed)
     run = mechanism.start(noise=noise)
     batch = (rows * (size // len(rows) + 1))[:size]
@@ -192,10 +192,10 @@ def _check_large_batch(
 
 
 def check_marks(subject: Subject, findings: Findings, seed: int) -> None:
-    """What an answer says about itself depends on public settings only."""
+    """The attributes of an answer depend on public settings only."""
     mechanism = voting(subject)
     plan = plan_of(subject)
-    answers = roomy(mechanism, 200).release(
+    answers = with_capacity(mechanism, 200).release(
         votes_of(far_and_near(subject)[:200]), noise=SeededNoise(seed)
     )
     deviation, unit = 0.0, 1.0

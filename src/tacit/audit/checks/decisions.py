@@ -17,13 +17,13 @@ from tacit.audit.checks.findings import (
     Findings,
     FixedNoise,
     SuccessiveNoise,
-    roomy,
     tokens,
     until_stopped,
     votes_of,
     voting,
+    with_capacity,
 )
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     Fixed,
     Noise,
@@ -55,7 +55,7 @@ IntArray = NDArray[np.int64]
 
 
 def check_decisions(subject: Subject, findings: Findings, seed: int) -> None:
-    """With the noise fixed, every vote is decided as the settings say: ties, bars and all."""
+    """With the noise fixed, every vote is decided by the settings, ties and thresholds included."""
     mechanism = voting(subject)
     roles = noise_of(mechanism)
     if not roles:
@@ -64,18 +64,18 @@ def check_decisions(subject: Subject, findings: Findings, seed: int) -> None:
     rows = far_and_near(subject)
     if votes <= 600:
         rows = list(all_rows(subject.n_teachers, mechanism.n_classes))
-    ample = roomy(mechanism, len(rows))
+    ample = with_capacity(mechanism, len(rows))
     for values in _fixed_values(roles):
         noise = FixedNoise({roles[role]: value for role, value in values.items()})
         answers = ample.release(votes_of(rows), noise=noise)
         check_costs(mechanism, answers, findings)
-        said = tokens(answers)
+        transcript = tokens(answers)
         expected = tuple(decision(mechanism, row, values) for row in rows)
         findings.require(
             "decisions",
-            said == expected,
-            f"with all noise fixed at {values}, {_differences(said, expected)} of {len(rows)} "
-            "standard votes are decided otherwise than the settings say",
+            transcript == expected,
+            f"with all noise fixed at {values}, {_differences(transcript, expected)} of "
+            f"{len(rows)} standard votes are decided otherwise than the settings say",
         )
         findings.require(
             "draws",
@@ -96,14 +96,14 @@ def check_ties(subject: Subject, findings: Findings, seed: int) -> None:
         values: dict[str, Fixed] = dict.fromkeys(roles, 0)
         values["count"] = pattern
         noise = FixedNoise({roles[role]: value for role, value in values.items()})
-        run = roomy(mechanism, len(rows)).start(noise=noise)
-        said = tuple(token for row in rows for token in tokens(run.release(votes_of([row]))))
+        run = with_capacity(mechanism, len(rows)).start(noise=noise)
+        transcript = tuple(token for row in rows for token in tokens(run.release(votes_of([row]))))
         expected = tuple(decision(mechanism, row, values) for row in rows)
         findings.require(
             "decisions",
-            said == expected,
-            f"with noise {pattern} on the counts {_differences(said, expected)} of {len(rows)} "
-            "standard votes are decided otherwise than the settings say",
+            transcript == expected,
+            f"with noise {pattern} on the counts {_differences(transcript, expected)} of "
+            f"{len(rows)} standard votes are decided otherwise than the settings say",
         )
 
 
@@ -115,7 +115,7 @@ def check_instances(subject: Subject, findings: Findings, seed: int) -> None:
     roles = noise_of(mechanism)
     bar = math.floor(mechanism.threshold)
     rows = [row for row in far_and_near(subject) if -2 <= distance(row) - bar <= 2] * 2
-    ample = roomy(mechanism, len(rows))
+    ample = with_capacity(mechanism, len(rows))
     # A bar that all of them miss, then one that they pass: an old bar in a new instance shows.
     for drawn in ((3, -4), (4, 3, -3), (-3, 3), (0, 1, -1, 2, -2, 0, 4, -4)):
         noise = SuccessiveNoise({roles["threshold"]: drawn})
@@ -134,7 +134,7 @@ def check_abandoned(subject: Subject, findings: Findings, seed: int) -> None:
     if not isinstance(mechanism, SparseVote):
         return
     noise = FixedNoise(dict.fromkeys(noise_of(mechanism).values(), 0))
-    run = roomy(mechanism, 4).start(noise=noise)
+    run = with_capacity(mechanism, 4).start(noise=noise)
     clear = votes_of([max(far_and_near(subject), key=distance)])
     first, second = run.release(clear), run.release(clear)
     run.abandon()
@@ -148,13 +148,13 @@ def check_abandoned(subject: Subject, findings: Findings, seed: int) -> None:
 def _with_thresholds(
     mechanism: SparseVote, rows: Sequence[Counts], drawn: Sequence[int]
 ) -> Transcript:
-    said: list[Token] = []
+    transcript: list[Token] = []
     instance = 0
     for row in rows:
         bar = drawn[instance] if instance < len(drawn) else 0
-        said.append(decision(mechanism, row, {"threshold": bar, "distance": 0}))
-        instance += said[-1] is None
-    return tuple(said)
+        transcript.append(decision(mechanism, row, {"threshold": bar, "distance": 0}))
+        instance += transcript[-1] is None
+    return tuple(transcript)
 
 
 def _fixed_values(roles: Mapping[str, Noise]) -> list[dict[str, int]]:
@@ -164,8 +164,8 @@ def _fixed_values(roles: Mapping[str, Noise]) -> list[dict[str, int]]:
     return [dict(zip(roles, values, strict=True)) for values in choices]
 
 
-def _differences(said: Transcript, expected: Transcript) -> int:
-    pairs = itertools.zip_longest(said, expected, fillvalue=("missing",))
+def _differences(transcript: Transcript, expected: Transcript) -> int:
+    pairs = itertools.zip_longest(transcript, expected, fillvalue=("missing",))
     return sum(one != other for one, other in pairs)
 
 
@@ -173,7 +173,7 @@ def check_draws(subject: Subject, findings: Findings, seed: int) -> None:
     """Every answer has fresh noise of its own, and every instance a threshold of its own."""
     mechanism = voting(subject)
     rows = questionnaire(subject)
-    for name, release in _ways_of_asking(mechanism, rows):
+    for name, release in _batchings(mechanism, rows):
         noise = CountingNoise(seed)
         answers = release(noise)
         for law, least, exactly in _needed_draws(mechanism, answers):
@@ -189,7 +189,7 @@ def check_draws(subject: Subject, findings: Findings, seed: int) -> None:
             findings.require("draws", noise.bits_drawn > 0, f"{name}: no random bits were drawn")
 
 
-def _ways_of_asking(
+def _batchings(
     mechanism: VoteMechanism, rows: list[Counts]
 ) -> list[tuple[str, Callable[[Any], list[Answer]]]]:
     def one_by_one(noise: Any) -> list[Answer]:
@@ -206,25 +206,28 @@ def _needed_draws(
     mechanism: VoteMechanism, answers: Sequence[Answer]
 ) -> list[tuple[Noise, int, bool]]:
     """Return (law, how many values, whether exactly) for each role."""
-    roles, asked = noise_of(mechanism), len(answers)
+    roles, n_questions = noise_of(mechanism), len(answers)
     answered = sum(not answer.refused for answer in answers)
     match mechanism:
         case GaussianVote():
             columns = 1 if mechanism.n_classes == 2 else mechanism.n_classes
-            return [(roles["count"], asked * columns, False)]
+            return [(roles["count"], n_questions * columns, False)]
         case LaplaceVote():
-            return [(roles["count"], asked * mechanism.n_classes, False)]
+            return [(roles["count"], n_questions * mechanism.n_classes, False)]
         case ConfidentVote():
             columns = 1 if mechanism.n_classes == 2 else mechanism.n_classes
             if roles["test"] == roles["count"]:
-                return [(roles["test"], asked + answered * columns, False)]
-            return [(roles["test"], asked, False), (roles["count"], answered * columns, False)]
+                return [(roles["test"], n_questions + answered * columns, False)]
+            return [
+                (roles["test"], n_questions, False),
+                (roles["count"], answered * columns, False),
+            ]
         case SparseVote():
             started = _instances(tokens(answers))
-            return [(roles["threshold"], started, True), (roles["distance"], asked, False)]
-    return [(law, asked, False) for law in roles.values()]
+            return [(roles["threshold"], started, True), (roles["distance"], n_questions, False)]
+    return [(law, n_questions, False) for law in roles.values()]
 
 
-def _instances(said: Transcript) -> int:
+def _instances(transcript: Transcript) -> int:
     """Return how many sparse-vector instances a transcript shows to have been started."""
-    return sum(1 for place in range(len(said)) if place == 0 or said[place - 1] is None)
+    return sum(1 for place in range(len(transcript)) if place == 0 or transcript[place - 1] is None)

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.answer import Answer
-from tacit.audit.evidence import Problem, Trial
+from tacit.audit.evidence import FailedCheck, Trial
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     Fixed,
     Noise,
@@ -34,7 +34,7 @@ __all__ = [
     "Findings",
     "FixedNoise",
     "SuccessiveNoise",
-    "roomy",
+    "with_capacity",
     "tokens",
     "until_stopped",
     "votes_of",
@@ -50,13 +50,13 @@ class Findings:
     """What the checks of one run have found."""
 
     def __init__(self) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[FailedCheck] = []
         self.trials: list[Trial] = []
 
     def require(self, check: str, holds: bool, message: str) -> bool:
         """Record a problem unless something holds."""
         if not holds:
-            self.problems.append(Problem(check, message))
+            self.problems.append(FailedCheck(check, message))
         return holds
 
 
@@ -135,8 +135,8 @@ class SuccessiveNoise(FixedNoise):
 
     def _draw(self, law: Noise, size: int) -> IntArray:
         left = self._values.get(law, ())
-        taken, self._values[law] = left[:size], left[size:]
-        return np.array(taken + (0,) * (size - len(taken)), dtype=np.int64)
+        first, self._values[law] = left[:size], left[size:]
+        return np.array(first + (0,) * (size - len(first)), dtype=np.int64)
 
 
 def votes_of(rows: Sequence[Counts]) -> VoteCounts:
@@ -145,7 +145,7 @@ def votes_of(rows: Sequence[Counts]) -> VoteCounts:
 
 
 def tokens(answers: Iterable[Answer]) -> Transcript:
-    """Return what the answers say."""
+    """Return the values of the answers."""
     return tuple(answer.values for answer in answers)
 
 
@@ -155,7 +155,7 @@ def voting(subject: Subject) -> VoteMechanism:
     return subject.mechanism
 
 
-def roomy(mechanism: Any, questions: int) -> Any:
+def with_capacity(mechanism: Any, questions: int) -> Any:
     """Return the mechanism with room for so many questions, whatever they are answered."""
     room = {
         name: questions for name in ("answers", "questions", "cutoff") if hasattr(mechanism, name)

@@ -52,21 +52,21 @@ def shows(texts: Iterable[str], private: Iterable[str]) -> bool:
     """Whether a private number stands in one of the texts; addresses of objects do not count."""
     plain = [re.sub(r"0x[0-9a-fA-F]+", "", text) for text in texts]
     # Whole numbers only: 503 does not stand in a public epsilon of 5.556075067725033.
-    wanted = [re.compile(rf"(?<![\d.]){re.escape(number)}(?!\d)") for number in private]
-    return any(pattern.search(text) for text in plain for pattern in wanted)
+    patterns = [re.compile(rf"(?<![\d.]){re.escape(number)}(?!\d)") for number in private]
+    return any(pattern.search(text) for text in plain for pattern in patterns)
 
 
 def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
     """No repr, message or log shows a count, a margin or a distance."""
     mechanism = voting(subject)
     counts, private = canary(mechanism.n_classes)
-    heard, root = _Heard(), logging.getLogger()
+    records, root = _Heard(), logging.getLogger()
     level = root.level
-    root.addHandler(heard)
+    root.addHandler(records)
     root.setLevel(0)
     try:
         run = mechanism.start(noise=SeededNoise(seed))
-        shown = [
+        texts = [
             repr(counts),
             str(counts),
             f"{counts}",
@@ -74,23 +74,23 @@ def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
             repr(run),
             repr(mechanism),
         ]
-        shown += _messages(mechanism, counts, private)
+        texts += _messages(mechanism, counts, private)
         answers = run.release(counts)
-        shown += [repr(run), str(run)]
+        texts += [repr(run), str(run)]
         if mechanism.output is not Output.SHARE:
-            shown += [repr(answers), str(answers)]
+            texts += [repr(answers), str(answers)]
     finally:
-        root.removeHandler(heard)
+        root.removeHandler(records)
         root.setLevel(level)
     findings.require(
         "hygiene",
-        not shows(shown + heard.text, private),
+        not shows(texts + records.text, private),
         "a text that may be shown or logged holds a private count or margin",
     )
 
 
 def _messages(mechanism: VoteMechanism, counts: VoteCounts, private: Sequence[str]) -> list[str]:
-    """Return what errors about private votes say."""
+    """Return the messages of errors about private votes."""
     array = counts.private_array()
     wrong_sum, wrong_width = array.copy(), np.hstack([array, np.zeros((1, 1), dtype=np.int64)])
     wrong_sum[0, 0] += 1
@@ -103,12 +103,12 @@ def _messages(mechanism: VoteMechanism, counts: VoteCounts, private: Sequence[st
         ),
         lambda: np.asarray(counts),
     ]
-    said = []
+    messages = []
     for attempt in attempts:
         try:
             attempt()
         except TacitError as error:
-            said.append(f"{error} {error!r}")
+            messages.append(f"{error} {error!r}")
         else:
-            said.append(" ".join(private))  # it should have refused: reported as a leak
-    return said
+            messages.append(" ".join(private))  # it should have refused: reported as a leak
+    return messages

@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 from tacit.accounting.answer import Output
 from tacit.audit.checks.findings import (
     Findings,
-    roomy,
     tokens,
     until_stopped,
     votes_of,
     voting,
+    with_capacity,
 )
 from tacit.audit.evidence import Trial, integer_trials, law_trials, pair_trials
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     Noise,
     Token,
@@ -105,16 +105,16 @@ def _transcripts(
     findings.trials += law_trials(f"{name}, one by one", steps, law)
     for place in range(len(rows)):
         marginal = _marginal(law, place)
-        said = [transcript[place : place + 1] for transcript in whole + steps]
-        findings.trials += law_trials(f"{name}, question {place}", said, marginal)
+        parts = [transcript[place : place + 1] for transcript in whole + steps]
+        findings.trials += law_trials(f"{name}, question {place}", parts, marginal)
 
 
 def _marginal(law: Mapping[Transcript, float], place: int) -> dict[Any, float]:
-    found: dict[Any, float] = {}
+    marginal: dict[Any, float] = {}
     for transcript, chance in law.items():
-        said = transcript[place : place + 1]
-        found[said] = found.get(said, 0.0) + chance
-    return found
+        part = transcript[place : place + 1]
+        marginal[part] = marginal.get(part, 0.0) + chance
+    return marginal
 
 
 def _many_valued(mechanism: VoteMechanism) -> bool:
@@ -128,19 +128,19 @@ def _independent(
     if _many_valued(mechanism):
         _shares(mechanism, rows, findings, noise, samples)
         return
-    ample = roomy(mechanism, samples * len(rows))
-    said = tokens(ample.release(votes_of(rows * samples), noise=noise))
-    if not findings.require("law", len(said) == samples * len(rows), "answers are missing"):
+    ample = with_capacity(mechanism, samples * len(rows))
+    answers = tokens(ample.release(votes_of(rows * samples), noise=noise))
+    if not findings.require("law", len(answers) == samples * len(rows), "answers are missing"):
         return
     laws: list[Any] = [question_law(mechanism, row) for row in rows]
     for place, law in enumerate(laws):
-        mine = said[place :: len(rows)]
+        mine = answers[place :: len(rows)]
         findings.trials += law_trials(f"question {place}", mine, law)
         again = list(zip(mine[::2], mine[1::2], strict=False))
         findings.trials += pair_trials(f"question {place} twice", again, law, law)
         following = (place + 1) % len(rows)
         if following:
-            pairs = list(zip(mine, said[following :: len(rows)], strict=True))
+            pairs = list(zip(mine, answers[following :: len(rows)], strict=True))
             findings.trials += pair_trials(
                 f"questions {place} and {following}", pairs, law, laws[following]
             )
@@ -151,12 +151,12 @@ def _separate_calls(
 ) -> None:
     """Two questions in two calls of one run: no noise is kept from one call to the next."""
     if _many_valued(mechanism):
-        run = roomy(mechanism, 2 * samples).start(noise=noise)
+        run = with_capacity(mechanism, 2 * samples).start(noise=noise)
         batch = votes_of(rows[:1])
         drawn = [run.release(batch)[0].values for _ in range(2 * samples)]
         _residual_pairs(mechanism, rows[0], drawn, findings, "calls")
         return
-    run = roomy(mechanism, 2 * samples).start(noise=noise)
+    run = with_capacity(mechanism, 2 * samples).start(noise=noise)
     one, two = votes_of(rows[:1]), votes_of(rows[1:2])
     pairs = [(run.release(one)[0].values, run.release(two)[0].values) for _ in range(samples)]
     first: Any = question_law(mechanism, rows[0])
@@ -168,7 +168,7 @@ def _shares(
     mechanism: VoteMechanism, rows: list[Counts], findings: Findings, noise: Any, samples: int
 ) -> None:
     """Released counts less the true ones are the noise itself."""
-    ample = roomy(mechanism, samples * len(rows))
+    ample = with_capacity(mechanism, samples * len(rows))
     answers = ample.release(votes_of(rows * samples), noise=noise)
     for place, row in enumerate(rows):
         drawn = [answer.values for answer in answers[place :: len(rows)]]
@@ -233,11 +233,11 @@ def check_secure_noise(laws: Iterable[Noise], findings: Findings, samples: int =
         findings.trials += integer_trials(f"{name}, bulk", bulk, law.values, law.chances)
         findings.trials += integer_trials(f"{name}, singly", np.array(few), law.values, law.chances)
         chances: Any = dict(zip(law.values.tolist(), law.chances.tolist(), strict=True))
-        for what, pairs in (
+        for relation, pairs in (
             ("consecutive", list(zip(bulk[::2].tolist(), bulk[1::2].tolist(), strict=False))),
             ("two calls", list(zip(few[:-3:6], few[3::6], strict=False))),
             ("two sources", list(zip(few, theirs, strict=True))),
         ):
             equal = sum(chance**2 for chance in chances.values())
             hits = sum(one == two for one, two in pairs)
-            findings.trials.append(Trial(f"{name}, {what} equal", hits, len(pairs), equal))
+            findings.trials.append(Trial(f"{name}, {relation} equal", hits, len(pairs), equal))

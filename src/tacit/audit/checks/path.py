@@ -15,17 +15,17 @@ from tacit.audit.checks.findings import (
     CountingNoise,
     Findings,
     FixedNoise,
-    roomy,
     tokens,
     votes_of,
     voting,
+    with_capacity,
 )
 from tacit.audit.checks.hygiene import canary, shows
 from tacit.audit.checks.shards import disjoint, neighbour_of, records_for, shards_of, vote
 from tacit.audit.estimates import lower_bound
 from tacit.audit.evidence import FALSE_ALARM, law_trials, pair_trials
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     Transcript,
     decision,
@@ -152,12 +152,12 @@ def _check_rows(subject: Subject, findings: Findings) -> None:
         part = rows[start : start + size]
         labeler = labeler_for(mechanism, subject, FixedNoise(still))
         expected = tuple(decision(mechanism, row, dict.fromkeys(roles, 0)) for row in part)
-        if _asked_twice(labeler, part) != expected:
+        if _ask_twice(labeler, part) != expected:
             findings.require("questions", False, "an answer comes from another question's votes")
             return
 
 
-def _asked_twice(labeler: Labeler, rows: Sequence[Counts]) -> Transcript:
+def _ask_twice(labeler: Labeler, rows: Sequence[Counts]) -> Transcript:
     """Ask the last question first, then all of them by a function that counts what is missing."""
     names = points(len(rows))
     labeler.ask(votes_of(rows[-1:]), names[-1:])
@@ -253,13 +253,13 @@ def _check_texts(subject: Subject, findings: Findings, seed: int) -> None:
     wide = Subject(mechanism, counts.n_teachers, subject.delta)
     labeler = labeler_for(mechanism, wide, SeededNoise(seed))
     answers = labeler.ask(counts, points(1))
-    shown = [repr(labeler), str(labeler), repr(labeler.ledger), labeler.ledger.statement()]
-    shown.append(repr(labeler.plan))
+    texts = [repr(labeler), str(labeler), repr(labeler.ledger), labeler.ledger.statement()]
+    texts.append(repr(labeler.plan))
     if mechanism.output is Output.LABEL:
-        shown.append(repr(answers))
+        texts.append(repr(answers))
     findings.require(
         "hygiene",
-        not shows(shown, private),
+        not shows(texts, private),
         "a labeler, ledger or answer shows a private count or margin",
     )
 
@@ -280,13 +280,22 @@ def check_audit(subject: Subject, findings: Findings, seed: int, samples: int = 
     second = vote(changed, shards, mechanism.n_classes)
     if isinstance(mechanism, LaplaceVote):
         samples //= 6  # long plans of it take long to price
-    one = path_transcripts(subject, first, seed, samples)
-    two = path_transcripts(subject, second, seed + 1, samples)
-    for counts, said, name in ((first, one, "path"), (second, two, "neighbour's path")):
-        _check_path_law(mechanism, counts, said, findings, name)
+    first_transcripts = path_transcripts(subject, first, seed, samples)
+    second_transcripts = path_transcripts(subject, second, seed + 1, samples)
+    for counts, transcripts, name in (
+        (first, first_transcripts, "path"),
+        (second, second_transcripts, "neighbour's path"),
+    ):
+        _check_path_law(mechanism, counts, transcripts, findings, name)
     epsilon, _ = lower_bound(
-        (_telling(mechanism, one[::2], rows), _telling(mechanism, two[::2], rows)),
-        (_telling(mechanism, one[1::2], rows), _telling(mechanism, two[1::2], rows)),
+        (
+            _outcomes(mechanism, first_transcripts[::2]),
+            _outcomes(mechanism, second_transcripts[::2]),
+        ),
+        (
+            _outcomes(mechanism, first_transcripts[1::2]),
+            _outcomes(mechanism, second_transcripts[1::2]),
+        ),
         delta=subject.delta,
         confidence=1 - FALSE_ALARM / 10,
     )
@@ -301,7 +310,7 @@ def check_audit(subject: Subject, findings: Findings, seed: int, samples: int = 
 def path_transcripts(
     subject: Subject, counts: VoteCounts, seed: int, samples: int
 ) -> list[Transcript]:
-    """Return what so many independent runs say, through labeler and ledger."""
+    """Return the transcripts of independent runs through labeler and ledger."""
     mechanism, noise = voting(subject), SeededNoise(seed)
     size = len(counts)
     if isinstance(mechanism, SparseVote | ConfidentVote | StableVote):
@@ -311,14 +320,14 @@ def path_transcripts(
             for _ in range(samples)
         ]
     # Answers that are paid one by one do not depend on each other: one long run will do.
-    labeler = labeler_for(roomy(mechanism, samples * size), subject, noise)
+    labeler = labeler_for(with_capacity(mechanism, samples * size), subject, noise)
     return [tokens(labeler.ask(counts, points(size, size * run))) for run in range(samples)]
 
 
 def _check_path_law(
     mechanism: VoteMechanism,
     counts: VoteCounts,
-    said: list[Transcript],
+    transcripts: list[Transcript],
     findings: Findings,
     name: str,
 ) -> None:
@@ -327,22 +336,20 @@ def _check_path_law(
         return
     first_rows = few_enough(mechanism, rows)
     law: Any = transcript_law(mechanism, first_rows)
-    findings.trials += law_trials(name, [run[: len(first_rows)] for run in said], law)
+    findings.trials += law_trials(name, [run[: len(first_rows)] for run in transcripts], law)
     if isinstance(mechanism, SparseVote | ConfidentVote):
         return  # their answers depend on each other
     for place in range(len(rows) - 1):
         first: Any = question_law(mechanism, rows[place])
         second: Any = question_law(mechanism, rows[place + 1])
-        pairs = [(run[place], run[place + 1]) for run in said]
+        pairs = [(run[place], run[place + 1]) for run in transcripts]
         findings.trials += pair_trials(
             f"{name}, questions {place}, {place + 1}", pairs, first, second
         )
 
 
-def _telling(
-    mechanism: VoteMechanism, said: Sequence[Transcript], rows: Sequence[Counts]
-) -> Counter[Any]:
+def _outcomes(mechanism: VoteMechanism, transcripts: Sequence[Transcript]) -> Counter[Any]:
     """Return transcripts as outcomes; of shares only the sum of what one record moves."""
     if mechanism.output is Output.LABEL:
-        return Counter(said)
-    return Counter(sum(token[-1] for token in run if token) for run in said)
+        return Counter(transcripts)
+    return Counter(sum(token[-1] for token in run if token) for run in transcripts)

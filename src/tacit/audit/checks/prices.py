@@ -18,7 +18,7 @@ from tacit.audit.checks.findings import (
     Findings,
     voting,
 )
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
     question_law,
     transcript_law,
@@ -65,7 +65,7 @@ def check_price(subject: Subject, findings: Findings, seed: int) -> None:
 
 
 def check_stated_price(subject: Subject, plan: Any, findings: Findings) -> None:
-    """Events and plan cost what independent formulas say."""
+    """Events and plan cost what independent formulas give."""
     due = reference.stated(subject.mechanism)
     planned = list(subject.mechanism.planned_events())
     fine = sum(most for _, most in planned) == sum(event.most for event in due)
@@ -80,13 +80,13 @@ def check_stated_price(subject: Subject, plan: Any, findings: Findings) -> None:
             )
             _check_curve(event, match[0], findings)
     least = reference.least_epsilon(due, subject.delta)
-    known = reference.known_epsilon(due, subject.delta)
+    proven = reference.known_epsilon(due, subject.delta)
     epsilon = plan.guarantee.epsilon
     findings.require(
         "price",
-        least * (1 - 1e-6) - 1e-9 <= epsilon <= known * 1.01 + 1e-3,
+        least * (1 - 1e-6) - 1e-9 <= epsilon <= proven * 1.01 + 1e-3,
         f"a run is priced at epsilon {epsilon:.6g}; exact composition needs {least:.6g}, "
-        f"and {known:.6g} is proven",
+        f"and {proven:.6g} is proven",
     )
     findings.require("price", plan.guarantee.delta == subject.delta, "the plan changed delta")
     rho = sum(one.rho * one.most for one in due)
@@ -155,7 +155,7 @@ def _check_transcripts(subject: Subject, plan: Any, findings: Findings) -> None:
 
 def neighbouring_questionnaires(rows: Sequence[Counts]) -> list[list[Counts]]:
     """Return votes on the same questions after one record changed: one vote moves in each."""
-    found = []
+    neighbours = []
     for pattern in ("down", "up", "mixed"):
         other = []
         for place, row in enumerate(rows):
@@ -165,19 +165,19 @@ def neighbouring_questionnaires(rows: Sequence[Counts]) -> list[list[Counts]]:
             if not down and row[second] == 0:
                 down = True
             other.append(moved(row, first, second) if down else moved(row, second, first))
-        found.append(other)
-    return found
+        neighbours.append(other)
+    return neighbours
 
 
 def check_calibration(subject: Subject, findings: Findings, seed: int) -> None:
     """Settings found for a budget cost no more than it, by formulas of our own."""
     for budget in (Budget(1.0, 1e-3), Budget(4.0, 1e-6)):
-        found = _calibrated(voting(subject), budget)
-        if found is None:
+        calibrated = _calibrated(voting(subject), budget)
+        if calibrated is None:
             return
-        due = reference.stated(found)
+        due = reference.stated(calibrated)
         least = reference.least_epsilon(due, budget.delta)
-        priced = found.epsilon(budget.delta)
+        priced = calibrated.epsilon(budget.delta)
         findings.require(
             "calibration",
             max(least, priced) <= budget.epsilon * (1 + 1e-6),

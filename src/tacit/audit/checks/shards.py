@@ -18,7 +18,7 @@ from tacit.audit.checks.findings import (
     Findings,
     voting,
 )
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     Counts,
 )
 from tacit.audit.subjects import Subject, questionnaire
@@ -94,7 +94,7 @@ def check_shards(subject: Subject, findings: Findings, seed: int) -> None:
     _check_disjoint(shards, n_records, subject.n_teachers, findings, "equal split")
     sizes = [len(shard) for shard in shards]
     findings.require("shards", max(sizes) - min(sizes) <= 1, "equal shards are not equal")
-    _check_groups(n_records, subject.n_teachers, findings, seed)
+    _check_groups(subject.n_teachers, findings, seed)
     _check_hash(n_records, subject.n_teachers, findings, seed)
     rng = np.random.default_rng(seed)
     rows = questionnaire(subject)
@@ -135,7 +135,7 @@ def disjoint(shards: Sequence[Any]) -> bool:
     return len(set(together)) == len(together)
 
 
-def _check_groups(n_records: int, n_teachers: int, findings: Findings, seed: int) -> None:
+def _check_groups(n_teachers: int, findings: Findings, seed: int) -> None:
     """A person's records share a shard, and sizes of groups do not steer the dealing."""
     groups = np.repeat(np.arange(2 * n_teachers), 2)
     rng = np.random.default_rng(seed)
@@ -144,7 +144,7 @@ def _check_groups(n_records: int, n_teachers: int, findings: Findings, seed: int
     owners = [set(groups[shard].tolist()) for shard in shards]
     shared = sum(len(owner) for owner in owners) != len(set().union(*owners))
     findings.require("shards", not shared, "one person's records reached two shards")
-    # The last group grows at the end of the table: nobody else may change shards.
+    # The last group grows at the end of the table: no other group may change shards.
     grown = np.concatenate([groups, np.full(7, groups[-1])])
     again = partition.equal_split(len(grown), n_teachers, np.random.default_rng(seed), groups=grown)
     moved_others = any(
@@ -187,6 +187,6 @@ def _hashed_votes(labels: Records, shard_of: Any, n_teachers: int) -> IntArray:
     return vote(labels, shards, 2).private_array()
 
 
-def _check_moves(before: IntArray, after: IntArray, findings: Findings, what: str) -> None:
+def _check_moves(before: IntArray, after: IntArray, findings: Findings, change: str) -> None:
     distance = int(np.abs(before - after).sum(axis=1).max())
-    findings.require("shards", distance <= 2, f"{what} moved more than one vote of a question")
+    findings.require("shards", distance <= 2, f"{change} moved more than one vote of a question")

@@ -176,50 +176,52 @@ def data_file(name: str, *, download: bool = True) -> Path:
         The file is missing, damaged, or could not be fetched. The message names the file, the
         places looked at and the next step.
     """
-    known = REGISTRY[one_of(REGISTRY, name=name)]
-    given = os.environ.get("TACIT_DATA_DIR")
-    if given and (path := Path(given) / name).is_file():
-        if _matches(path.read_bytes(), known):
+    entry = REGISTRY[one_of(REGISTRY, name=name)]
+    directory = os.environ.get("TACIT_DATA_DIR")
+    if directory and (path := Path(directory) / name).is_file():
+        if _matches(path.read_bytes(), entry):
             return path
         raise DataUnavailable(
             f"Data file {name!r} at {path} is damaged: its SHA-256 is not the registered "
-            f"{known.sha256}. Replace or remove it."
+            f"{entry.sha256}. Replace or remove it."
         )
     cached = cache_dir() / name
-    if cached.is_file() and _matches(cached.read_bytes(), known):
+    if cached.is_file() and _matches(cached.read_bytes(), entry):
         return cached
-    if known.url is None or not download:
-        raise _nowhere(name, given, cached, known)
-    _write_whole(cached, _fetched(name, known, known.url, cached))
+    if entry.url is None or not download:
+        raise _nowhere(name, directory, cached, entry)
+    _write_whole(cached, _fetched(name, entry, entry.url, cached))
     return cached
 
 
-def _nowhere(name: str, given: str | None, cached: Path, known: DataFile) -> DataUnavailable:
+def _nowhere(name: str, directory: str | None, cached: Path, entry: DataFile) -> DataUnavailable:
     looked = (
-        f"{Path(given) / name} and {cached}" if given else f"{cached} (TACIT_DATA_DIR is unset)"
+        f"{Path(directory) / name} and {cached}"
+        if directory
+        else f"{cached} (TACIT_DATA_DIR is unset)"
     )
     state = "damaged" if cached.is_file() else "not on this machine"
     return DataUnavailable(
         f"Data file {name!r} is {state}: looked at {looked}. Put the file with SHA-256 "
-        f"{known.sha256} there, or set TACIT_DATA_DIR to a folder that holds it."
+        f"{entry.sha256} there, or set TACIT_DATA_DIR to a folder that holds it."
     )
 
 
-def _matches(stored: bytes, known: DataFile) -> bool:
-    if hashlib.sha256(stored).hexdigest() == known.sha256:
+def _matches(stored: bytes, entry: DataFile) -> bool:
+    if hashlib.sha256(stored).hexdigest() == entry.sha256:
         return True
-    if known.content_sha256 is None:
+    if entry.content_sha256 is None:
         return False
     try:
         content = bz2.decompress(stored)
     except (OSError, ValueError):
         return False
-    return hashlib.sha256(content).hexdigest() == known.content_sha256
+    return hashlib.sha256(content).hexdigest() == entry.content_sha256
 
 
-def _fetched(name: str, known: DataFile, url: str, target: Path) -> bytes:
+def _fetched(name: str, entry: DataFile, url: str, target: Path) -> bytes:
     """Return the bytes to store, downloaded and verified."""
-    packed = ", compressed with bzip2," if known.url_is_plain else ""
+    packed = ", compressed with bzip2," if entry.url_is_plain else ""
     next_step = f"Fetch {url} by hand and put it{packed} in TACIT_DATA_DIR as {name!r}."
     try:
         with urllib.request.urlopen(url, timeout=_TIMEOUT_SECONDS) as answer:
@@ -230,8 +232,8 @@ def _fetched(name: str, known: DataFile, url: str, target: Path) -> bytes:
             f"Data file {name!r} is not on this machine (looked at {target}) and could not be "
             f"downloaded: {reason}. {next_step}"
         ) from error
-    stored = bz2.compress(received) if known.url_is_plain else received
-    if not _matches(stored, known):
+    stored = bz2.compress(received) if entry.url_is_plain else received
+    if not _matches(stored, entry):
         raise DataUnavailable(
             f"Data file {name!r} was downloaded from {url} but its SHA-256 is not the "
             f"registered one; nothing was kept. {next_step}"
@@ -302,7 +304,7 @@ def load_newsgroups() -> TrainTest[Labelled]:
     """Return word counts of 20 Newsgroups: 11,314 + 7,532 rows x 20,958 (sparse), labels 0 to 19.
 
     The words were chosen by looking at all rows, training and test, without privacy accounting:
-    say so wherever a privacy statement is made about results on these data.
+    state this next to every privacy statement about results on these data.
     """
     return TrainTest(
         _svmlight("20news_train_bow.svm.bz2", 20958), _svmlight("20news_test_bow.svm.bz2", 20958)

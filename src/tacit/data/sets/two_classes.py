@@ -17,7 +17,7 @@ from tacit.data.sets.loaders import (
 from tacit.validation import one_of
 
 TWO_CLASSES = ("mushrooms", "a9a", "newsgroups")
-"""The names ``load_two_classes`` knows."""
+"""The names that ``load_two_classes`` accepts."""
 
 
 def load_two_classes(name: str) -> Labelled:

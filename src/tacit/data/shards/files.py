@@ -54,7 +54,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def not_finished(folder: Path, error: OSError) -> PersistenceError:
-    """Return the error for shards that could not be written; it tells of no record."""
+    """Return the error for shards that could not be written; it depends on no record."""
     return PersistenceError(
         f"The shards in {str(folder)!r} could not be written: {os.strerror(error.errno or 0)}. "
         "What is done is kept: the same command goes on from there."

@@ -1,8 +1,8 @@
 """A folder of shards: one Parquet file each, read one at a time. Private.
 
-``shards.json`` says what they are and is written last: without it the folder is unfinished.
+``shards.json`` describes them and is written last: without it the folder is unfinished.
 ``key`` holds the secret key of the hash, ``plan.json`` what was asked for. How large a file is
-tells how many records it holds, so the folder is closed to everybody but its owner.
+reveals how many records it holds, so only its owner can read the folder.
 """
 
 from __future__ import annotations
@@ -111,12 +111,12 @@ class ShardFolder:
             raise PersistenceError(f"{str(self.path)!r} holds other shards than were opened.")
 
     def state(self, number: int) -> tuple[int, ...]:
-        """Return what changes when a shard is written again. Private: it tells the file's size."""
+        """Return values that change when a shard is rewritten. Private: its size is among them."""
         try:
-            found = (self.path / shard_name(number)).stat()
+            status = (self.path / shard_name(number)).stat()
         except OSError:
             return ()
-        return found.st_size, found.st_mtime_ns, found.st_ino
+        return status.st_size, status.st_mtime_ns, status.st_ino
 
     def read_identifiers(self, number: int) -> list[str]:
         """Return whose record each one of a shard is. Private."""

@@ -23,7 +23,7 @@ class Sharding:
     ----------
     n_shards : int
     identifier : str
-        Column that says whose record it is; kept in the shards, and no feature.
+        Column that identifies the person of a record; stored in the shards, and no feature.
     label : str
         Column of the labels.
     schema : Schema
@@ -70,7 +70,7 @@ class Sharding:
 
     def to_json(self) -> bytes:
         """Return it as a file's content."""
-        told = {
+        fields = {
             "format": FORMAT,
             "version": VERSION,
             "n_shards": self.n_shards,
@@ -80,24 +80,24 @@ class Sharding:
             "key_id": self.key_id,
             "quoted_newlines": self.quoted_newlines,
         }
-        return json.dumps(told, indent=1).encode() + b"\n"
+        return json.dumps(fields, indent=1).encode() + b"\n"
 
     @classmethod
     def from_json(cls, content: bytes) -> Sharding:
         """Read what ``to_json`` wrote."""
         try:
-            told = json.loads(content)
-            if (told["format"], told["version"]) != (FORMAT, VERSION):
+            fields = json.loads(content)
+            if (fields["format"], fields["version"]) != (FORMAT, VERSION):
                 raise SavedFormatError(
                     f"These shards must be of {FORMAT!r}, version {VERSION}; they are of another."
                 )
             return cls(
-                int(told["n_shards"]),
-                str(told["identifier"]),
-                str(told["label"]),
-                Schema.from_dict(told["schema"]),
-                str(told["key_id"]),
-                bool(told["quoted_newlines"]),
+                int(fields["n_shards"]),
+                str(fields["identifier"]),
+                str(fields["label"]),
+                Schema.from_dict(fields["schema"]),
+                str(fields["key_id"]),
+                bool(fields["quoted_newlines"]),
             )
         except SavedFormatError:
             raise

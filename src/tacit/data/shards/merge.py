@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from tacit.data.shards.files import new_file
 from tacit.data.shards.folder import shard_name
-from tacit.data.shards.parts import Part, Sizes, rows_of
+from tacit.data.shards.parts import PartFile, Sizes, rows_of
 from tacit.data.shards.storage import arrow
 
 WINDOW_BYTES = 64 << 20
@@ -26,16 +26,20 @@ WRITERS = 4
 
 
 def write_merged(
-    folder: Path, parts: Sequence[Part], n_shards: int, schema: Any, tell: Callable[[float], None]
+    folder: Path,
+    parts: Sequence[PartFile],
+    n_shards: int,
+    schema: Any,
+    update: Callable[[float], None],
 ) -> None:
-    """Write the shards that are not there yet. ``tell`` is given how many are."""
+    """Write the shards that are missing. ``update`` is called with how many are there."""
     sizes = Sizes.of(schema)
     totals = np.zeros(n_shards, dtype=np.int64)
     for part in parts:
         totals += np.diff(part.starts())
     missing = [k for k in range(n_shards) if not (folder / shard_name(k)).exists()]
-    done = n_shards - len(missing)
-    tell(done)
+    n_written = n_shards - len(missing)
+    update(n_written)
     with ThreadPoolExecutor(WRITERS) as pool:
         for first, last in _windows(missing, totals, WINDOW_BYTES // sizes.row_bytes):
             pieces = _gather(parts, first, last, sizes.piece)
@@ -45,8 +49,8 @@ def write_merged(
             ]
             for one in write:
                 one.result()
-                done += 1
-                tell(done)
+                n_written += 1
+                update(n_written)
 
 
 def _windows(
@@ -64,19 +68,19 @@ def _windows(
         yield missing[first], missing[-1] + 1
 
 
-def _gather(parts: Sequence[Part], first: int, last: int, piece: int) -> list[list[Any]]:
+def _gather(parts: Sequence[PartFile], first: int, last: int, piece: int) -> list[list[Any]]:
     """Return, for each shard of a window, its records from every part, in order."""
-    found: list[list[Any]] = [[] for _ in range(first, last)]
+    shards: list[list[Any]] = [[] for _ in range(first, last)]
     for part in parts:
         edges = part.starts()[first : last + 1]
         at = int(edges[0])
         for batch in rows_of(part, at, int(edges[-1]), piece):
-            _deal(batch, at, edges, found)
+            _deal(batch, at, edges, shards)
             at += batch.num_rows
-    return found
+    return shards
 
 
-def _deal(batch: Any, at: int, edges: NDArray[np.int64], found: list[list[Any]]) -> None:
+def _deal(batch: Any, at: int, edges: NDArray[np.int64], shards: list[list[Any]]) -> None:
     """Cut a batch, which begins at row ``at`` of its part, where shards begin."""
     begin = int(np.searchsorted(edges, at, side="right")) - 1
     end = int(np.searchsorted(edges, at + batch.num_rows, side="left"))
@@ -84,7 +88,7 @@ def _deal(batch: Any, at: int, edges: NDArray[np.int64], found: list[list[Any]])
         start = max(int(edges[shard]) - at, 0)
         stop = min(int(edges[shard + 1]) - at, batch.num_rows)
         if stop > start:
-            found[shard].append(batch.slice(start, stop - start))
+            shards[shard].append(batch.slice(start, stop - start))
 
 
 def _write(path: Path, batches: list[Any], schema: Any) -> None:

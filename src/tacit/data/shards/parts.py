@@ -56,7 +56,7 @@ def _width(kind: Any) -> int:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartFile:
     """A part on disk. Private."""
 
     data: Path
@@ -72,11 +72,11 @@ class Part:
         return file, row
 
     def _loaded(self) -> dict[str, NDArray[np.int64]]:
-        with np.load(self.index, allow_pickle=False) as found:
-            return dict(found)
+        with np.load(self.index, allow_pickle=False) as arrays:
+            return dict(arrays)
 
     def __repr__(self) -> str:
-        return "Part(<private>)"
+        return "PartFile(<private>)"
 
 
 class PartFolder:
@@ -85,17 +85,17 @@ class PartFolder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def part(self, number: int) -> Part:
+    def part(self, number: int) -> PartFile:
         """Return a part by its number."""
         name = f"part-{number:06d}"
-        return Part(self._folder / f"{name}.arrow", self._folder / f"{name}.npz")
+        return PartFile(self._folder / f"{name}.arrow", self._folder / f"{name}.npz")
 
-    def written(self) -> list[Part]:
+    def written(self) -> list[PartFile]:
         """Return the parts that are complete."""
-        found: list[Part] = []
-        while self.part(len(found)).index.exists():
-            found.append(self.part(len(found)))
-        return found
+        complete: list[PartFile] = []
+        while self.part(len(complete)).index.exists():
+            complete.append(self.part(len(complete)))
+        return complete
 
 
 def write_parts(
@@ -104,28 +104,28 @@ def write_parts(
     sharding: Sharding,
     schema: Any,
     key: bytes,
-    tell: Callable[[float], None],
-) -> list[Part]:
+    update: Callable[[float], None],
+) -> list[PartFile]:
     """Write what is still missing of the parts, and return all of them.
 
-    ``tell`` is given how many of the source files are done, with a fraction where it is known.
+    ``update`` is called with how many source files are done, with a fraction where it is known.
     """
     parts = folder.written()
     file, row = parts[-1].end() if parts else (0, 0)
     sizes = Sizes.of(schema)
-    held = _Held(sharding, schema, key)
-    tell(file)
+    part = _Held(sharding, schema, key)
+    update(file)
     while file < len(sources):
         for batch in sources[file].batches(schema.names, sizes.batch, row):
-            row += held.add(batch)
-            tell(file + sources[file].fraction(row))
-            if held.rows >= sizes.part:
-                parts.append(held.write(folder.part(len(parts)), (file, row), sizes.piece))
+            row += part.add(batch)
+            update(file + sources[file].fraction(row))
+            if part.rows >= sizes.part:
+                parts.append(part.write(folder.part(len(parts)), (file, row), sizes.piece))
         file, row = file + 1, 0
-        tell(file)
+        update(file)
     if not parts or parts[-1].end() != (file, 0):
-        # Also when nothing is left: the last part says that all sources were read.
-        parts.append(held.write(folder.part(len(parts)), (file, 0), sizes.piece))
+        # Also when nothing is left: the last part records that all sources were read.
+        parts.append(part.write(folder.part(len(parts)), (file, 0), sizes.piece))
     return parts
 
 
@@ -153,7 +153,7 @@ class _Held:
         self.rows += len(codes)
         return len(codes)
 
-    def write(self, part: Part, end: tuple[int, int], piece: int) -> Part:
+    def write(self, part: PartFile, end: tuple[int, int], piece: int) -> PartFile:
         """Write everything held, sorted by shard, and forget it."""
         pa = arrow()
         shard_of = np.concatenate([np.empty(0, dtype=np.uint16), *self._shards])
@@ -175,7 +175,7 @@ class _Held:
         return "_Held(<private>)"
 
 
-def rows_of(part: Part, first: int, last: int, piece: int) -> Iterator[Any]:
+def rows_of(part: PartFile, first: int, last: int, piece: int) -> Iterator[Any]:
     """Yield the records of a part between two rows, as Arrow record batches."""
     pa = arrow()
     if first == last:

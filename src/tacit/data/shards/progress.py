@@ -9,13 +9,18 @@ from tqdm import tqdm
 
 
 @contextmanager
-def bar(what: str, total: int, progress: bool | None) -> Iterator[Callable[[float], None]]:
-    """Show a bar; what it gives is told how much of ``total`` is done. None: on a terminal only."""
+def bar(description: str, total: int, progress: bool | None) -> Iterator[Callable[[float], None]]:
+    """Show a bar; yield a function that sets how much of ``total`` is done.
+
+    ``progress=None`` shows it on a terminal only.
+    """
     disable = None if progress is None else not progress
     shape = "{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=total, desc=what, disable=disable, leave=False, bar_format=shape) as shown:
+    with tqdm(
+        total=total, desc=description, disable=disable, leave=False, bar_format=shape
+    ) as progress_bar:
 
-        def tell(done: float) -> None:
-            shown.update(done - shown.n)
+        def update(done: float) -> None:
+            progress_bar.update(done - progress_bar.n)
 
-        yield tell
+        yield update

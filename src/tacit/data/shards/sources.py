@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tacit.data.shards.storage import arrow
-from tacit.data.tables import Format, Reading
+from tacit.data.tables import Format, ReadOptions
 from tacit.data.tables.columns import csv_parts, names_in
 from tacit.data.tables.files import opened
 from tacit.errors import InvalidArgument
@@ -30,7 +30,7 @@ class SourceFile:
     """One file of private records."""
 
     path: Path
-    reading: Reading
+    reading: ReadOptions
 
     @property
     def format(self) -> Format:
@@ -50,7 +50,7 @@ class SourceFile:
         return names
 
     def state(self) -> list[int]:
-        """Return what tells whether the file was changed meanwhile."""
+        """Return values that change when the file changes."""
         with opened(self.path):
             status = self.path.stat()
         return [status.st_size, status.st_mtime_ns]
@@ -86,9 +86,9 @@ class SourceFile:
                     if skip >= len(batch):
                         skip -= len(batch)
                         continue
-                    kept = batch.slice(skip)
+                    remaining = batch.slice(skip)
                     skip = 0
-                    yield {name: kept.column(name) for name in columns}
+                    yield {name: remaining.column(name) for name in columns}
 
     @contextmanager
     def _parquet(self) -> Iterator[Any]:
@@ -109,12 +109,14 @@ class SourceFile:
             ) from None
 
 
-def source_files(given: Iterable[Path], reading: Reading) -> list[SourceFile]:
+def source_files(paths_given: Iterable[Path], reading: ReadOptions) -> list[SourceFile]:
     """Return the files named, and those in folders named, in a fixed order."""
     paths: list[Path] = []
-    for path in given:
+    for path in paths_given:
         if path.is_dir():
-            inside = [one for one in path.iterdir() if one.name[0] not in "._" and one.is_file()]
+            inside = [
+                file for file in path.iterdir() if file.name[0] not in "._" and file.is_file()
+            ]
             if not inside:
                 raise InvalidArgument(f"The folder {str(path)!r} holds no files.")
             paths += sorted(inside)
@@ -128,13 +130,13 @@ def source_files(given: Iterable[Path], reading: Reading) -> list[SourceFile]:
         if path.resolve() in seen:
             raise InvalidArgument(f"The file {str(path)!r} is given twice.")
         seen.add(path.resolve())
-    found = [SourceFile(path, reading) for path in paths]
-    for one in found:
-        if one.format is Format.LIBSVM:
+    files = [SourceFile(path, reading) for path in paths]
+    for file in files:
+        if file.format is Format.LIBSVM:
             raise InvalidArgument(
-                f"Shards need named columns: {str(one.path)!r} is LIBSVM. Give CSV or Parquet."
+                f"Shards need named columns: {str(file.path)!r} is LIBSVM. Give CSV or Parquet."
             )
-    return found
+    return files
 
 
 def _texts(cells: list[Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import Column, Kind, Schema
+from tacit.data import Column, ColumnKind, Schema
 from tacit.data.cells import dates, number, text
 from tacit.data.containers import cells_of
 from tacit.data.shards.header import Sharding
@@ -48,13 +48,13 @@ def storage_types(sharding: Sharding) -> Any:
 def _type(column: Column) -> Any:
     pa = arrow()
     match column.kind:
-        case Kind.NUMBER | Kind.BOOLEAN:
+        case ColumnKind.NUMBER | ColumnKind.BOOLEAN:
             return pa.float64()
-        case Kind.CATEGORY:
+        case ColumnKind.CATEGORY:
             return pa.dictionary(pa.int16(), pa.string())
-        case Kind.DATE:
+        case ColumnKind.DATE:
             return pa.timestamp("us")
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             return pa.large_string()
 
 
@@ -78,17 +78,17 @@ def stored(cells: Any, sharding: Sharding, ids: Any, into: Any) -> Any:
 def _feature(column: Column, cells: Any) -> Any:
     pa = arrow()
     match column.kind:
-        case Kind.NUMBER | Kind.BOOLEAN:
+        case ColumnKind.NUMBER | ColumnKind.BOOLEAN:
             return pa.array(column.read(_numbers(cells)))
-        case Kind.CATEGORY:
+        case ColumnKind.CATEGORY:
             codes, values = _distinct(cells, lambda cell: column.read([cell])[0])
             places = np.array([*values, -1], dtype=np.int16)[codes]
             listed = pa.array(column.categories, type=pa.string())
             return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), listed)
-        case Kind.DATE:
+        case ColumnKind.DATE:
             codes, words = _distinct(cells, text)
             return pa.array(dates([*words, None])[codes])
-        case Kind.TEXT:
+        case ColumnKind.TEXT:
             return _texts(*_distinct(cells, lambda cell: column.read([cell])[0]))
 
 
@@ -142,12 +142,12 @@ def parquet_table(content: bytes, columns: list[str]) -> Any:
     from pyarrow.parquet import ParquetFile
 
     try:
-        found = ParquetFile(pa.BufferReader(content)).read(columns=columns, use_threads=False)
+        table = ParquetFile(pa.BufferReader(content)).read(columns=columns, use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise ValueError("damaged") from error
-    if not set(columns) <= set(found.column_names):
+    if not set(columns) <= set(table.column_names):
         raise ValueError("columns are missing")
-    return found
+    return table
 
 
 def features(table: Any, schema: Schema) -> Any:
@@ -165,7 +165,7 @@ def features(table: Any, schema: Schema) -> Any:
 
 
 def _series(column: Column, cells: Any) -> Any:
-    if column.kind in (Kind.CATEGORY, Kind.TEXT):
+    if column.kind in (ColumnKind.CATEGORY, ColumnKind.TEXT):
         return column.series(cells_of(cells))
     return column.series(cells.to_numpy())
 

@@ -1,4 +1,4 @@
-"""Check shards as they are on disk: every identifier is where its hash says, hence in one file."""
+"""Check shards as they are on disk: every identifier is in the file that its hash selects."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def verify_shards(path: Source, *, progress: bool | None = False) -> ShardFolder
         key, names = read_key(opened), opened.names()
     if key_id(key) != folder.sharding.key_id:
         raise DamagedFile(f"The key in {str(folder.path)!r} is not the one of these shards.")
-    known = {HEADER, PLAN, KEY, *map(shard_name, range(folder.n_shards))}
-    for name in sorted(names - known):
+    expected = {HEADER, PLAN, KEY, *map(shard_name, range(folder.n_shards))}
+    for name in sorted(names - expected):
         raise DamagedFile(f"{str(folder.path / name)!r} does not belong to these shards.")
-    with bar("checking", folder.n_shards, progress) as tell:
+    with bar("checking", folder.n_shards, progress) as update:
         for number in range(folder.n_shards):
             _check(folder, number, key)
-            tell(number + 1)
+            update(number + 1)
     return folder
 
 

@@ -21,7 +21,7 @@ from tacit.data.shards.parts import PartFolder, write_parts
 from tacit.data.shards.progress import bar
 from tacit.data.shards.sources import SourceFile, source_files
 from tacit.data.shards.storage import storage_types
-from tacit.data.tables import Reading
+from tacit.data.tables import ReadOptions
 from tacit.errors import InvalidArgument
 from tacit.files.atomic import Source, sync_directory
 from tacit.files.private import DIRECTORY_MODE, PrivateDirectory
@@ -32,7 +32,7 @@ _ROW_NUMBER = re.compile(r"__index_level_\d+__$")
 
 
 @dataclass(frozen=True, repr=False)
-class Asked:
+class ShardingJob:
     """What is to be made into shards, checked against the names of columns. Public."""
 
     sources: list[SourceFile]
@@ -61,8 +61,8 @@ def check_sources(
     label: str,
     schema: Schema | None = None,
     leave_out: Sequence[str] = (),
-    reading: Reading | None = None,
-) -> Asked:
+    reading: ReadOptions | None = None,
+) -> ShardingJob:
     """Check what is to be made into shards; no record is read. As for ``write_shards``."""
     n_shards = validation.positive_integer(n_shards=n_shards)
     for name, value in {"identifier": identifier, "label": label}.items():
@@ -70,18 +70,18 @@ def check_sources(
             raise InvalidArgument(f"`{name}` must name a column, got {value!r}.")
     if identifier == label:
         raise InvalidArgument("`identifier` and `label` must be different columns.")
-    files = source_files([Path(one) for one in sources], reading or Reading())
+    files = source_files([Path(one) for one in sources], reading or ReadOptions())
     names = [one.names() for one in files]
     if schema is None:
         schema = _all_numbers(names[0], {identifier, label, *leave_out})
-    wanted = [*schema.names, label, identifier]
-    if len(set(wanted)) < len(wanted):
+    names_needed = [*schema.names, label, identifier]
+    if len(set(names_needed)) < len(names_needed):
         raise InvalidArgument(
             "The column of identifiers and that of labels must be no features: leave them out."
         )
     for file, present in zip(files, names, strict=True):
-        _check_columns(file, present, wanted)
-    return Asked(files, n_shards, identifier, label, schema)
+        _check_columns(file, present, names_needed)
+    return ShardingJob(files, n_shards, identifier, label, schema)
 
 
 def write_shards(
@@ -93,7 +93,7 @@ def write_shards(
     label: str,
     schema: Schema | None = None,
     leave_out: Sequence[str] = (),
-    reading: Reading | None = None,
+    reading: ReadOptions | None = None,
     key: bytes | None = None,
     fresh: bool = False,
     progress: bool | None = None,
@@ -112,7 +112,7 @@ def write_shards(
     n_shards : int
         Number of shards, one teacher each; chosen without looking at the records. Public.
     identifier : str
-        Column that says whose record it is: a record's own identifier or, to protect people with
+        Column that identifies each record: a record's own identifier or, to protect people with
         all their records, the person's. Records without one count as one person's.
     label : str
         Column of the labels.
@@ -122,14 +122,14 @@ def write_shards(
         taken from private files, where one record can change them.
     leave_out : sequence of str
         Without ``schema``: columns that are no features.
-    reading : Reading, optional
+    reading : ReadOptions, optional
         How files are read.
     key : bytes, optional
         Secret, 16 to 64 random bytes; drawn if it is not given. The same key gives the same shards.
     fresh : bool, default False
         Remove what an earlier call left in the folder first.
     progress : bool, optional
-        Whether to show a bar; by default on a terminal only. It tells no number of records.
+        Whether to show a bar; by default on a terminal only. It shows no number of records.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def write_shards(
     ...     sum(len(shards.read(k)[1]) for k in range(4))
     40
     """
-    asked = check_sources(
+    job = check_sources(
         sources,
         n_shards=n_shards,
         identifier=identifier,
@@ -176,7 +176,7 @@ def write_shards(
     try:
         _make(place)
         with locked(place):
-            _shard(asked, place, key, fresh=fresh, progress=progress)
+            _shard(job, place, key, fresh=fresh, progress=progress)
     except OSError as error:
         if isinstance(error, InvalidArgument):
             raise
@@ -185,20 +185,20 @@ def write_shards(
 
 
 def _shard(
-    asked: Asked, place: Path, key: bytes | None, *, fresh: bool, progress: bool | None
+    job: ShardingJob, place: Path, key: bytes | None, *, fresh: bool, progress: bool | None
 ) -> None:
     if fresh:
         _empty(place)
-    key = _planned(asked, place, key)
-    sharding = asked.sharding(key)
+    key = _planned(job, place, key)
+    sharding = job.sharding(key)
     work = place / WORK
     if not (place / HEADER).exists():
         work.mkdir(mode=DIRECTORY_MODE, exist_ok=True)
         columns = storage_types(sharding)
-        with bar("reading", len(asked.sources), progress) as tell:
-            parts = write_parts(PartFolder(work), asked.sources, sharding, columns, key, tell)
-        with bar("shards", asked.n_shards, progress) as tell:
-            write_merged(place, parts, asked.n_shards, columns, tell)
+        with bar("reading", len(job.sources), progress) as update:
+            parts = write_parts(PartFolder(work), job.sources, sharding, columns, key, update)
+        with bar("shards", job.n_shards, progress) as update:
+            write_merged(place, parts, job.n_shards, columns, update)
         sync_directory(place)
         # Last: a folder with a header is finished.
         finished(place / HEADER, sharding.to_json())
@@ -206,7 +206,7 @@ def _shard(
     shutil.rmtree(work, ignore_errors=True)
 
 
-def _planned(asked: Asked, place: Path, key: bytes | None) -> bytes:
+def _planned(job: ShardingJob, place: Path, key: bytes | None) -> bytes:
     """Return the key of the run in this folder: of a new one, or of the one that goes on."""
     with PrivateDirectory(place) as opened:
         names = opened.names()
@@ -217,24 +217,24 @@ def _planned(asked: Asked, place: Path, key: bytes | None) -> bytes:
                 )
             key = key or SecureNoise().bits(256).to_bytes(32)
             finished(place / KEY, key.hex().encode())
-            finished(place / PLAN, _plan(asked, key))
+            finished(place / PLAN, _plan(job, key))
             return key
-        known = read_key(opened)
-        if (key is not None and key != known) or opened.read(PLAN) != _plan(asked, known):
+        stored_key = read_key(opened)
+        if (key is not None and key != stored_key) or opened.read(PLAN) != _plan(job, stored_key):
             raise InvalidArgument(
                 f"{str(place)!r} holds shards of other files, other settings or another key, or a "
                 "file was changed since. Name a new folder, or start over with --fresh."
             )
-        return known
+        return stored_key
 
 
-def _plan(asked: Asked, key: bytes) -> bytes:
-    told = {
-        "sharding": json.loads(asked.sharding(key).to_json()),
-        "sources": [[os.path.abspath(one.path), *one.state()] for one in asked.sources],
-        "reading": asdict(asked.sources[0].reading),
+def _plan(job: ShardingJob, key: bytes) -> bytes:
+    fields = {
+        "sharding": json.loads(job.sharding(key).to_json()),
+        "sources": [[os.path.abspath(one.path), *one.state()] for one in job.sources],
+        "reading": asdict(job.sources[0].reading),
     }
-    return json.dumps(told, indent=1).encode() + b"\n"
+    return json.dumps(fields, indent=1).encode() + b"\n"
 
 
 def _make(place: Path) -> None:
@@ -272,8 +272,8 @@ def _all_numbers(names: Sequence[str], out: set[str]) -> Schema:
     return Schema(tuple(Column(name) for name in features))
 
 
-def _check_columns(file: SourceFile, names: Sequence[str], wanted: Sequence[str]) -> None:
-    missing = [name for name in wanted if name not in names]
+def _check_columns(file: SourceFile, names: Sequence[str], needed: Sequence[str]) -> None:
+    missing = [name for name in needed if name not in names]
     if missing:
         # What it has instead is not shown: without a header, that is the first record.
         raise InvalidArgument(

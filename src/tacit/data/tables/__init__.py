@@ -4,7 +4,7 @@ Public files are read strictly: whatever is odd is named with its line. Private 
 that nothing a row holds is raised, counted or shown (see ``tacit.data.tables.read``).
 """
 
-from tacit.data.tables.files import Format, Reading
+from tacit.data.tables.files import Format, ReadOptions
 from tacit.data.tables.read import (
     Pool,
     PrivateTable,
@@ -19,7 +19,7 @@ __all__ = [
     "Format",
     "Pool",
     "PrivateTable",
-    "Reading",
+    "ReadOptions",
     "read_labelled",
     "read_points",
     "read_pool",

@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from tacit.data.tables.files import Format, Reading, lines, opened
+from tacit.data.tables.files import Format, ReadOptions, lines, opened
 from tacit.errors import InvalidArgument
 
 Cells = dict[str, list[Any]]
 
 
-def names_in(path: Path, reading: Reading, *, private: bool) -> list[str]:
+def names_in(path: Path, reading: ReadOptions, *, private: bool) -> list[str]:
     """Return the names of a file's columns, which are public. Unnamed ones are left out."""
     if reading.format_of(path) is Format.PARQUET:
         names = [str(name) for name in _parquet(path).schema_arrow.names]
@@ -25,11 +25,11 @@ def names_in(path: Path, reading: Reading, *, private: bool) -> list[str]:
     return [name for name in _csv_header(path, reading, private=private) if name]
 
 
-def cells_in(path: Path, wanted: Sequence[str], reading: Reading, *, private: bool) -> Cells:
+def cells_in(path: Path, names: Sequence[str], reading: ReadOptions, *, private: bool) -> Cells:
     """Return the cells of some columns, all of which are there."""
     if reading.format_of(path) is Format.PARQUET:
-        return _parquet_cells(path, wanted)
-    return _csv_cells(path, wanted, reading, private=private)
+        return _parquet_cells(path, names)
+    return _csv_cells(path, names, reading, private=private)
 
 
 # ---- CSV ----------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def cells_in(path: Path, wanted: Sequence[str], reading: Reading, *, private: bo
 _NO_CELLS = [""]
 
 
-def _rows(path: Path, reading: Reading, *, private: bool) -> Iterator[list[str]]:
+def _rows(path: Path, reading: ReadOptions, *, private: bool) -> Iterator[list[str]]:
     """Yield the rows of a CSV file.
 
     In a private file every line is a row: without cells if it is empty or cannot be parsed. In a
@@ -75,14 +75,14 @@ def _public_rows(text: Iterator[str], path: Path, delimiter: str) -> Iterator[li
             raise InvalidArgument(
                 f"Line {number} of {str(path)!r} has a quote that is not closed. If quoted cells "
                 "hold line breaks, add --quoted-newlines: private files are then assumed to be "
-                "well formed, and the statement says so."
+                "well formed, which is added to the statement."
             )
         if row:
             yield row
 
 
 def _rows_over_lines(
-    text: Iterator[str], path: Path, reading: Reading, *, private: bool
+    text: Iterator[str], path: Path, reading: ReadOptions, *, private: bool
 ) -> Iterator[list[str]]:
     """Yield rows of which quoted cells may go on in further lines, as ``WELL_FORMED`` assumes."""
     parser = csv.reader(
@@ -105,7 +105,7 @@ def _not_csv(path: Path, number: int) -> InvalidArgument:
     return InvalidArgument(f"Line {number} of {str(path)!r} is not a row of a CSV file.")
 
 
-def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
+def _csv_header(path: Path, reading: ReadOptions, *, private: bool) -> list[str]:
     if reading.columns is not None:
         names = [name.strip() for name in reading.columns]
     else:
@@ -121,23 +121,23 @@ def _csv_header(path: Path, reading: Reading, *, private: bool) -> list[str]:
     twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
         # Without a header, a private file's names are the values of its first record.
-        what = "of the same name" if private else f"named {twice[0]!r}"
-        raise InvalidArgument(f"The file {str(path)!r} has several columns {what}.")
+        which = "of the same name" if private else f"named {twice[0]!r}"
+        raise InvalidArgument(f"The file {str(path)!r} has several columns {which}.")
     return names
 
 
-def _csv_cells(path: Path, wanted: Sequence[str], reading: Reading, *, private: bool) -> Cells:
-    found: Cells = {name: [] for name in wanted}
-    for part in csv_parts(path, wanted, reading, private=private, rows=1 << 16):
+def _csv_cells(path: Path, names: Sequence[str], reading: ReadOptions, *, private: bool) -> Cells:
+    cells_by_column: Cells = {name: [] for name in names}
+    for part in csv_parts(path, names, reading, private=private, rows=1 << 16):
         for name, cells in part.items():
-            found[name] += cells
-    return found
+            cells_by_column[name] += cells
+    return cells_by_column
 
 
 def csv_parts(
     path: Path,
     wanted: Sequence[str],
-    reading: Reading,
+    reading: ReadOptions,
     *,
     private: bool,
     rows: int,
@@ -149,10 +149,10 @@ def csv_parts(
     """
     names = _csv_header(path, reading, private=private)
     places = [names.index(name) for name in wanted]
-    found = _rows(path, reading, private=private)
+    rows_read = _rows(path, reading, private=private)
     if reading.columns is None:
-        next(found, None)
-    numbered = enumerate(found, start=1)
+        next(rows_read, None)
+    numbered = enumerate(rows_read, start=1)
     while part := list(islice(numbered, rows)):
         columns: list[list[Any]] = [[] for _ in wanted]
         for number, row in part:
@@ -184,12 +184,12 @@ def _parquet(path: Path) -> Any:
         raise InvalidArgument(f"The file {str(path)!r} is not a Parquet file.") from None
 
 
-def _parquet_cells(path: Path, wanted: Sequence[str]) -> Cells:
+def _parquet_cells(path: Path, names: Sequence[str]) -> Cells:
     from pyarrow import ArrowException
 
     try:
-        table = _parquet(path).read(columns=list(wanted))
-        return {name: values_in(table.column(name)) for name in wanted}
+        table = _parquet(path).read(columns=list(names))
+        return {name: values_in(table.column(name)) for name in names}
     except (ArrowException, OSError, ValueError) as error:
         if isinstance(error, InvalidArgument):
             raise

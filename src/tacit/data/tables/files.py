@@ -30,7 +30,7 @@ WELL_FORMED = (
     "Private CSV files were read with quoted line breaks and are assumed to be well formed: a "
     "quote that is not closed would join its record with the records after it."
 )
-"""What a guarantee also rests on when ``Reading.quoted_newlines`` is set. Public."""
+"""What a guarantee also rests on when ``ReadOptions.quoted_newlines`` is set. Public."""
 
 _ASCII = bytes(range(128)) + b"\\u000a\\x0a\\n +AAo- ~{<:~} =0A xn-- \x1b$B\x0e\x0f"
 
@@ -47,7 +47,7 @@ class Format(StrEnum):
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadOptions:
     """How files are read. Public.
 
     Parameters
@@ -79,7 +79,7 @@ class Reading:
             "".encode(self.encoding)
         except (LookupError, UnicodeError, TypeError):
             raise InvalidArgument(
-                f"`encoding` must be one that Python knows, such as utf-8 or latin-1, got "
+                f"`encoding` must be a Python codec, such as utf-8 or latin-1, got "
                 f"{self.encoding!r}."
             ) from None
         if not decodes_lines(self.encoding):
@@ -132,7 +132,7 @@ def _line_codec(encoding: str) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file for reading, unpacked. What goes wrong is said without a word of its content."""
+    """Open a file for reading, decompressed. Errors hold nothing of its content."""
     try:
         if not path.is_file():
             kind = "is not a plain file" if path.exists() else "does not exist"
@@ -158,7 +158,7 @@ def lines(path: Path, encoding: str, *, private: bool, header: bool = True) -> I
     mark at the start is removed.
 
     In a private file bytes that are no text become a mark (U+FFFD), and a line longer than
-    ``LONGEST_LINE`` an empty one: its record counts, and nothing is said. In a public file both are
+    ``LONGEST_LINE`` an empty one: its record counts, without a message. In a public file both are
     refused, and so is a first line of that length where it is a ``header``.
     """
     codec = _line_codec(encoding)

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.data.cells import number
-from tacit.data.tables.files import Reading, lines
+from tacit.data.tables.files import ReadOptions, lines
 from tacit.errors import InvalidArgument
 
 LARGEST_INDEX = 10_000_000
 
 
 def sparse_rows(
-    path: Path, reading: Reading, *, width: int | None, private: bool
+    path: Path, reading: ReadOptions, *, width: int | None, private: bool
 ) -> tuple[Any, list[str | None]]:
     """Return sparse rows and the labels beside them.
 
@@ -67,9 +67,9 @@ def sparse_rows(
 
 def _entry(token: str) -> tuple[int, float] | None:
     index, colon, value = token.partition(":")
-    found = number(value)
+    parsed = number(value)
     # isdecimal, ASCII: int() also reads underscores and other scripts' digits.
-    if not colon or not (index.isascii() and index.isdecimal()) or math.isnan(found):
+    if not colon or not (index.isascii() and index.isdecimal()) or math.isnan(parsed):
         return None
     place = int(index[:12])
-    return (place, found) if 1 <= place <= LARGEST_INDEX else None
+    return (place, parsed) if 1 <= place <= LARGEST_INDEX else None

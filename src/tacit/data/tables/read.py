@@ -5,7 +5,7 @@ of its columns. Every other thing is private. So a row that cannot be parsed, or
 too many or none, is a record whose cells are missing where they are; a cell that does not fit
 its column is missing; a label that is no class drops its record when teachers are trained. None of
 these is raised, counted or shown. A record is a line of a text file, also one that is empty, so
-whether it is there depends on its line alone (``Reading.quoted_newlines`` is the exception).
+whether it is there depends on its line alone (``ReadOptions.quoted_newlines`` is the exception).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tacit.data import Column, Kind, Layout, PointReader, Schema
+from tacit.data import Column, ColumnKind, Layout, PointReader, Schema
 from tacit.data.cells import text
-from tacit.data.reader import few
-from tacit.data.schema import MOST_CATEGORIES
+from tacit.data.column import MOST_CATEGORIES
+from tacit.data.reader import first_names
 from tacit.data.tables.columns import Cells, cells_in, names_in
-from tacit.data.tables.files import Format, Reading
+from tacit.data.tables.files import Format, ReadOptions
 from tacit.data.tables.libsvm import sparse_rows
 from tacit.errors import InvalidArgument
 
@@ -48,7 +48,7 @@ class PrivateTable:
 
 def read_pool(
     path: Path,
-    reading: Reading,
+    reading: ReadOptions,
     *,
     label: str | None = None,
     leave_out: Sequence[str] = (),
@@ -83,8 +83,8 @@ def read_pool(
         features = _columns_of(schema, names, path)
     if not features:
         raise InvalidArgument(f"The pool {str(path)!r} has no column besides the label.")
-    wanted = [*features, label] if label in names and label is not None else features
-    cells = cells_in(path, wanted, reading, private=False)
+    columns = [*features, label] if label in names and label is not None else features
+    cells = cells_in(path, columns, reading, private=False)
     _not_empty(cells, len(cells[features[0]]), path)
     if schema is None:
         schema = Schema(tuple(_column(name, cells[name], categories) for name in features))
@@ -93,8 +93,8 @@ def read_pool(
 
 
 def _column(name: str, cells: Sequence[Any], categories: Sequence[str]) -> Column:
-    column = Column.infer(name, cells, kind=Kind.CATEGORY if name in categories else None)
-    if column.kind is Kind.TEXT:
+    column = Column.infer(name, cells, kind=ColumnKind.CATEGORY if name in categories else None)
+    if column.kind is ColumnKind.TEXT:
         distinct = len({text(cell) for cell in cells} - {None})
         raise InvalidArgument(
             f"The column {name!r} of the pool looks like names or free text: "
@@ -110,7 +110,9 @@ def _columns_of(schema: Schema, names: Sequence[str], path: Path) -> list[str]:
         raise InvalidArgument(f"{str(path)!r} has named columns, and the schema has none.")
     missing = [name for name in schema.names if name not in names]
     if missing:
-        raise InvalidArgument(f"{str(path)!r} lacks columns of the schema: {few(missing, 20)}.")
+        raise InvalidArgument(
+            f"{str(path)!r} lacks columns of the schema: {first_names(missing, 20)}."
+        )
     return [str(name) for name in schema.names]
 
 
@@ -123,7 +125,7 @@ def _table(cells: Cells, schema: Schema) -> Any:
 
 
 def read_private(
-    path: Path, schema: Schema, reading: Reading, *, label: str | None, group: str | None = None
+    path: Path, schema: Schema, reading: ReadOptions, *, label: str | None, group: str | None = None
 ) -> PrivateTable:
     """Read private records by the schema of the pool.
 
@@ -152,7 +154,9 @@ def read_private(
     return PrivateTable(_table(cells, schema), cells[label], groups)
 
 
-def _private_cells(path: Path, schema: Schema, reading: Reading, extra: dict[str, str]) -> Cells:
+def _private_cells(
+    path: Path, schema: Schema, reading: ReadOptions, extra: dict[str, str]
+) -> Cells:
     """Return the cells of the schema's columns and of some more, by name."""
     names = names_in(path, reading, private=True)
     for name, role in extra.items():
@@ -161,13 +165,13 @@ def _private_cells(path: Path, schema: Schema, reading: Reading, extra: dict[str
     missing = [name for name in schema.names if name not in names]
     if missing:
         raise InvalidArgument(
-            f"{str(path)!r} has other columns than the pool. Missing: {few(missing, 20)}. "
+            f"{str(path)!r} has other columns than the pool. Missing: {first_names(missing, 20)}. "
             f"{_NO_HEADER}"
         )
     return cells_in(path, list(dict.fromkeys([*schema.names, *extra])), reading, private=True)
 
 
-def read_table(path: str | Path, schema: Schema, *, reading: Reading | None = None) -> Any:
+def read_table(path: str | Path, schema: Schema, *, reading: ReadOptions | None = None) -> Any:
     """Read private records from a file by a public schema, cell by cell.
 
     The safe way to get a file into memory: no type is inferred from the records. ``fit`` takes the
@@ -180,7 +184,7 @@ def read_table(path: str | Path, schema: Schema, *, reading: Reading | None = No
     schema : Schema
         The columns to read, and what they hold; other columns of the file are left out. Public:
         from the caller, or ``Schema.infer`` on public points.
-    reading : Reading, optional
+    reading : ReadOptions, optional
         Format, encoding, delimiter, names of the columns.
 
     Returns
@@ -192,7 +196,7 @@ def read_table(path: str | Path, schema: Schema, *, reading: Reading | None = No
     InvalidArgument
         When the file is missing, damaged or lacks a column. Never because of what a row holds.
     """
-    place, reading = Path(path), reading or Reading()
+    place, reading = Path(path), reading or ReadOptions()
     if reading.format_of(place) is Format.LIBSVM:
         rows, _ = sparse_rows(place, reading, width=schema.width, private=True)
         return PointReader(schema).records(rows)
@@ -201,7 +205,7 @@ def read_table(path: str | Path, schema: Schema, *, reading: Reading | None = No
 
 
 def read_labelled(
-    path: Path, schema: Schema, reading: Reading, *, label: str | None
+    path: Path, schema: Schema, reading: ReadOptions, *, label: str | None
 ) -> tuple[Any, list[Any]]:
     """Read public points whose labels are known, and the labels."""
     points = read_points(path, schema, reading)
@@ -214,7 +218,7 @@ def read_labelled(
     return points, cells_in(path, [label], reading, private=False)[label]
 
 
-def read_points(path: Path, schema: Schema, reading: Reading) -> Any:
+def read_points(path: Path, schema: Schema, reading: ReadOptions) -> Any:
     """Read points to predict, by the schema of a model."""
     if schema.layout is Layout.TEXTS:
         raise InvalidArgument("This model takes texts, which no file format here holds.")
@@ -229,7 +233,9 @@ def read_points(path: Path, schema: Schema, reading: Reading) -> Any:
     names = names_in(path, reading, private=False)
     missing = [name for name in schema.names if name not in names]
     if missing:
-        raise InvalidArgument(f"{str(path)!r} lacks columns of the model: {few(missing, 20)}.")
+        raise InvalidArgument(
+            f"{str(path)!r} lacks columns of the model: {first_names(missing, 20)}."
+        )
     frame = _table(cells_in(path, schema.names, reading, private=False), schema)
     return _not_empty(frame, len(frame), path)
 
@@ -254,4 +260,4 @@ _NO_HEADER = "Without a line of names, CSV needs --columns; see --delimiter too.
 
 
 def _has(names: Sequence[str]) -> str:
-    return f"It has: {few(list(names), 20)}."
+    return f"It has: {first_names(list(names), 20)}."

@@ -22,6 +22,8 @@ from tacit.data import PointReader, Schema
 from tacit.data.pool import n_rows
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
+from tacit.estimators.assumptions import oracle_assumptions, restore_assumptions
+from tacit.estimators.checks import refuse_silent
 from tacit.estimators.inputs import (
     PrivateRecords,
     check_features,
@@ -34,12 +36,11 @@ from tacit.estimators.inputs import (
     refuse_beside,
     workers,
 )
-from tacit.estimators.oracle import rules
+from tacit.estimators.oracle import settings
 from tacit.estimators.oracle.budget_left import BudgetLeft
 from tacit.estimators.oracle.estimate import estimate_error, mean_error
 from tacit.estimators.oracle.terms import OracleTerms
 from tacit.estimators.protection import Protection, resolve_protection
-from tacit.estimators.rules import refuse_silent
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
@@ -192,13 +193,13 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         """
         budget, noise = self._budget(), self._noise()
         questions = validation.positive_integer(n_questions=self.n_questions)
-        answers, part = rules.shares(
-            budget, estimated=rules.wants_estimate(self.mechanism, self.cutoff)
+        answers, part = settings.shares(
+            budget, estimated=settings.wants_estimate(self.mechanism, self.cutoff)
         )
         reader = self._reader(X, y, groups, X_public)
         inputs = self._read(X, y, groups, X_public, reader, noise)
         protection, classes = inputs.protection, inputs.classes
-        n_teachers = rules.teachers(self.n_teachers, protection, budget.epsilon)
+        n_teachers = settings.teachers(self.n_teachers, protection, budget.epsilon)
         self._try_learner(reader, inputs)
         # If the error is estimated, the most that can be planned for stands in until it is known.
         vote = self._vote(answers, n_teachers, len(classes), questions, error=1.0)
@@ -219,7 +220,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             key=key,
             neighbouring=protection.neighbouring,
             unit=protection.unit,
-            assumptions=rules.assumptions(protection, own_ledger=self.ledger is None),
+            assumptions=oracle_assumptions(protection, own_ledger=self.ledger is None),
             settings=self._chosen(vote, n_teachers, protection.neighbouring),
             estimate=estimate,
         )
@@ -231,7 +232,9 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             check_learner(self.learner, inputs.like, inputs.classes)
             return
         try:
-            check_learner(self.learner, reader.made_up(np.random.default_rng(0)), inputs.classes)
+            check_learner(
+                self.learner, reader.example_points(np.random.default_rng(0)), inputs.classes
+            )
         except InvalidArgument as error:
             raise InvalidArgument(
                 f"{error} Without `X_public` points are taken to be tables of numbers: if they are "
@@ -268,7 +271,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         return budget
 
     def _noise(self) -> NoiseSource:
-        """The secure source. Tests override this, and everything they make says so."""
+        """The secure source. Tests override it; their releases are marked as insecure."""
         return SecureNoise()
 
     def _ledger(self, budget: Budget) -> Ledger:
@@ -301,7 +304,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         noise: NoiseSource,
     ) -> _Inputs:
         if isinstance(X, ShardFolder):
-            if rules.wants_estimate(self.mechanism, self.cutoff):
+            if settings.wants_estimate(self.mechanism, self.cutoff):
                 raise InvalidArgument(
                     '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
                 )
@@ -325,7 +328,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         """Return the mechanism; ``error``, a released number, matters if it is estimated."""
         refusals = 1
         if isinstance(self.mechanism, str) and self.mechanism == "sparse":
-            refusals = rules.cutoff(
+            refusals = settings.cutoff(
                 self.cutoff, budget, n_teachers=n_teachers, questions=questions, error=error
             )
         vote = make_mechanism(
@@ -392,7 +395,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         self.terms_ = terms
         self.reader: PointReader = reader
         self._source, self._secure = source, noise.secure
-        # An account in memory is handed over when the oracle is saved: not while somebody asks.
+        # An account in memory is handed over when the oracle is saved: not during a question.
         in_memory = isinstance(ledger, MemoryLedger)
         self._turn: AbstractContextManager[Any] = threading.RLock() if in_memory else nullcontext()
         return self
@@ -411,7 +414,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
 
     @contextmanager
     def handing_over(self) -> Iterator[None]:
-        """Let nobody ask inside the block, and nobody from here ever after: another one goes on.
+        """Block questions inside the block, and close this oracle afterwards: another one goes on.
 
         After an error in the block the oracle answers as before.
         """
@@ -505,7 +508,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             mechanism=plan.mechanism,
             accountant=plan.accountant,
             questions=tally.answered + tally.refused,
-            assumptions=(*terms.assumptions, *rules.after_restores(accounts - 1)),
+            assumptions=(*terms.assumptions, *restore_assumptions(accounts - 1)),
             secure=self._secure and not tally.insecure,
         )
 

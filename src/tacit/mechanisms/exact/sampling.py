@@ -54,11 +54,11 @@ def resample(n: int, draws: int, *, noise: NoiseSource) -> IndexArray:
     n = validation.positive_integer(n=n)
     draws = validation.integer(0, draws=draws)
     limit = 2**64 - 2**64 % n  # words from here on would favour small positions
-    kept = np.empty(0, dtype=np.uint64)
-    while len(kept) < draws:
-        words = _words(draws - len(kept), noise)
-        kept = np.concatenate([kept, words[words <= np.uint64(limit - 1)]])
-    return (kept % np.uint64(n)).astype(np.intp)
+    accepted = np.empty(0, dtype=np.uint64)
+    while len(accepted) < draws:
+        words = _words(draws - len(accepted), noise)
+        accepted = np.concatenate([accepted, words[words <= np.uint64(limit - 1)]])
+    return (accepted % np.uint64(n)).astype(np.intp)
 
 
 def coin(probability: float, *, noise: NoiseSource) -> bool:

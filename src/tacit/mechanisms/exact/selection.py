@@ -88,7 +88,7 @@ def select_level(
 ) -> int:
     """Return a score level with probability exactly proportional to count * exp(epsilon * level/2).
 
-    For candidate sets too large to list whose scores have structure: say how many candidates have
+    For candidate sets too large to list whose scores have structure: give how many candidates have
     each score, get the score of the chosen one, and then choose uniformly among its candidates.
 
     Parameters
@@ -239,9 +239,9 @@ def _weighted(powers: Sequence[Fraction], sizes: Sequence[int], noise: NoiseSour
         bounds = [_exp_bounds(power, digits) for power in powers]
         lows = [size * low for size, (low, _) in zip(sizes, bounds, strict=True)]
         highs = [size * high for size, (_, high) in zip(sizes, bounds, strict=True)]
-        found = _interval_holding(uniform, lows, highs)
-        if found is not None:
-            return found
+        index = _interval_holding(uniform, lows, highs)
+        if index is not None:
+            return index
         uniform.refine()
         digits *= 2
 

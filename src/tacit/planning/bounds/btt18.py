@@ -69,7 +69,7 @@ def most_mistakes(questions: int, error: float, n_teachers: int, beta: float) ->
 
 
 @dataclass(frozen=True)
-class SparseRun:
+class SparseRunPlan:
     """A run whose refusals stay within its cut-off, with a promised probability.
 
     Parameters
@@ -87,7 +87,7 @@ class SparseRun:
     promise: float
 
 
-def sparse_run(questions: int, error: float, budget: Budget, beta: float) -> SparseRun:
+def sparse_run(questions: int, error: float, budget: Budget, beta: float) -> SparseRunPlan:
     """Theorem 3.2: cut-off T and number of teachers K for teachers of a known error.
 
     With probability at least ``1 - 2 beta`` over questions and noise, at most T of the questions
@@ -123,7 +123,7 @@ def sparse_run(questions: int, error: float, budget: Budget, beta: float) -> Spa
         # A third of the teachers wrong leaves a margin of a third, and half of that as distance.
         needed = teachers_for_distance(mechanism, questions, beta, per_teacher=1 / 6)
         if needed <= n_teachers:
-            return SparseRun(mechanism, n_teachers, 1 - 2 * beta)
+            return SparseRunPlan(mechanism, n_teachers, 1 - 2 * beta)
         n_teachers = needed
 
 

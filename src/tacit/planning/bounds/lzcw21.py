@@ -10,7 +10,7 @@ from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
-from tacit.planning.bounds.btt18 import SparseRun
+from tacit.planning.bounds.btt18 import SparseRunPlan
 from tacit.planning.sparse_noise import teachers_for_distance
 
 
@@ -107,7 +107,7 @@ def margin_teachers(
     return max(2 * log_gamma / xi**2, noise / xi)
 
 
-def sparse_run(questions: int, nu: float, xi: float, budget: Budget, gamma: float) -> SparseRun:
+def sparse_run(questions: int, nu: float, xi: float, budget: Budget, gamma: float) -> SparseRunPlan:
     """Proposition 18 with tight constants: a run that answers all but T questions.
 
     With probability at least ``1 - gamma``, over records, questions and noise, at most T questions
@@ -134,7 +134,7 @@ def sparse_run(questions: int, nu: float, xi: float, budget: Budget, gamma: floa
     # Realised margins stay above K xi by Hoeffding, and half of the margin is the distance.
     hoeffding = math.ceil(2 * math.log(questions / third) / xi**2)
     noise = teachers_for_distance(mechanism, questions, third, per_teacher=xi / 2)
-    return SparseRun(mechanism, max(hoeffding, noise), 1 - gamma)
+    return SparseRunPlan(mechanism, max(hoeffding, noise), 1 - gamma)
 
 
 def _margin(xi: float) -> None:

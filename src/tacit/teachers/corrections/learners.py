@@ -22,7 +22,7 @@ from tacit.errors import InvalidArgument
 from tacit.teachers.corrections.coordinates import FloatArray, as_contrasts
 from tacit.teachers.corrections.metric import PRIOR_WEIGHT, Metric, probabilities
 from tacit.teachers.corrections.records import CorrectionRecords
-from tacit.teachers.global_random import kept, restart
+from tacit.teachers.global_random import preserve_global_random, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN
 from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
 from tacit.teachers.rows import IndexArray, own_copy, row_access, take
@@ -87,7 +87,7 @@ class LearnerCorrections:
     def _unmoved(self) -> FloatArray:
         """Return the contrasts of the learner that has seen no record, near zero. Public."""
         try:
-            with Quiet(), kept():
+            with Quiet(), preserve_global_random():
                 model = self._fitting(self.n_teachers, None)
                 return as_contrasts(class_scores(model, self._points, self._n_classes))
         except InvalidArgument:
@@ -115,7 +115,7 @@ class LearnerCorrections:
             (k, take(self._points, chosen), residual_weights(given, metric.probabilities[chosen]))
             for k, (chosen, given) in enumerate(zip(points, labels, strict=True))
         ]
-        with Quiet(), kept():
+        with Quiet(), preserve_global_random():
             return self._task(metric)(RowBatch(shards))
 
     def _task(self, metric: Metric) -> _Correct:

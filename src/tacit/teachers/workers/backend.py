@@ -39,7 +39,7 @@ class Backend:
         active, configured = get_active_backend()
         self.remote = not type(active).__module__.startswith("joblib._parallel_backends")
         self._streams = bool(active.supports_return_generator)
-        self._kept: Any = None
+        self._parallel: Any = None
         # Ray's backend has a default of one, and would run everything in this process.
         self._n_jobs = -1 if self.remote and n_jobs is None and configured is None else n_jobs
         try:
@@ -71,26 +71,26 @@ class Backend:
             raise
 
     def _stream(self, calls: Iterator[Any], timeout: float | None) -> Generator[Any, None, None]:
-        found = joblib.Parallel(
+        results = joblib.Parallel(
             self._n_jobs, return_as="generator_unordered", batch_size=1, timeout=timeout
         )(calls)
         try:
-            for one in found:  # noqa: UP028 - `yield from` would close it before the silence below
+            for one in results:  # noqa: UP028 - `yield from` would close it before the silence below
                 yield one
         finally:
-            # Whoever stops early knows that work is thrown away, and needs no advice about it.
+            # When the caller stops early, joblib's warning about discarded work is not useful.
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found.close()
+                results.close()
 
     def _pool(self) -> Any:
         """Return workers that stay between calls: Ray takes seconds to start one."""
-        if self._kept is None:
-            self._kept = joblib.Parallel(self._n_jobs, batch_size=1).__enter__()
-        return self._kept
+        if self._parallel is None:
+            self._parallel = joblib.Parallel(self._n_jobs, batch_size=1).__enter__()
+        return self._parallel
 
     def close(self) -> None:
         """Let go of workers."""
-        pool, self._kept = self._kept, None
+        pool, self._parallel = self._parallel, None
         if pool is not None:
             pool.__exit__(None, None, None)

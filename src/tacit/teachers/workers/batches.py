@@ -115,12 +115,12 @@ class SourceBatch:
         for number in self._numbers:
             try:
                 X, y = self._source.read(number)
-            except Exception:  # told by number alone: the words may hold what was read
+            except Exception:  # by error number alone: the message may hold what was read
                 self.unread.append(number)
                 continue
             try:
                 X = self._conform(X)
-            except FAILURES:  # depends on records, so nobody is told: a shard without any
+            except FAILURES:  # depends on records, so there is no message: a shard without any
                 X, y = [], []
             yield number, X, y
 

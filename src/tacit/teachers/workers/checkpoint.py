@@ -8,15 +8,15 @@ from typing import Protocol
 from tacit.teachers.labels import IntArray
 
 
-class KeptVotes(Protocol):
-    """Keeps what every teacher voted on the questions of one run. Private.
+class VoteCheckpoint(Protocol):
+    """Stores the votes of every teacher on the questions of one run. Private.
 
-    A mark tells whether votes are still those of the shard: it depends on the shard's records and
-    labels, its number, the seed and the questions. Whoever keeps votes keeps marks as secret.
+    A mark identifies the shard whose votes they are: it depends on the shard's records and
+    labels, its number, the seed and the questions. Marks are as secret as the votes.
     """
 
     def load(self, number: int, mark: bytes) -> IntArray | None:
-        """Return what the teacher of a shard voted, None when it is not known under this mark."""
+        """Return the votes of a shard's teacher, or None if there are none under this mark."""
 
     def save(self, votes: Mapping[int, tuple[bytes, IntArray]]) -> None:
-        """Keep the marks and votes of a few shards, all of them or none."""
+        """Store the marks and votes of a few shards, all of them or none."""

@@ -23,7 +23,7 @@ import joblib
 from sklearn import config_context, get_config
 
 from tacit.errors import TacitError, WorkersFailed
-from tacit.teachers.global_random import kept
+from tacit.teachers.global_random import preserve_global_random
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, RowBatch, Shard, Shards
 from tacit.teachers.workers.retrying import Retrying, in_force
@@ -80,14 +80,14 @@ def _work(
 
     A worker of other versions touches nothing and returns what differs.
     """
-    found = differing(task.versions)
-    if found:
-        return found
-    with config_context(**config), Quiet(), kept():
-        made = task(batch)
+    differences = differing(task.versions)
+    if differences:
+        return differences
+    with config_context(**config), Quiet(), preserve_global_random():
+        result = task(batch)
     if batch.unread:
         time.sleep(PAUSE_AFTER_UNREAD)
-    return _Done(numbers, tuple(batch.unread), made)
+    return _Done(numbers, tuple(batch.unread), result)
 
 
 @dataclass
@@ -168,24 +168,24 @@ class Carrier(Generic[_T]):
             unread: list[int] = []
             try:
                 with closing(self._sent(group)) as sent:
-                    for done in sent:
-                        group.back.update(done.numbers)
-                        unread += done.unread
-                        yield len(done.numbers) - len(done.unread), done.made
+                    for completed in sent:
+                        group.back.update(completed.numbers)
+                        unread += completed.unread
+                        yield len(completed.numbers) - len(completed.unread), completed.made
             except TacitError:
                 raise
             except Exception as error:
                 self._try_without_shards()
                 away, unsent = group.missing()
-                groups.extend(self._again(group, away, unsent, timed_out=_is_timeout(error)))
-                yield from self._given_up([n for n in away if self._spent(self._tries[n])])
+                groups.extend(self._resend(group, away, unsent, timed_out=_is_timeout(error)))
+                yield from self._lost([n for n in away if self._spent(self._tries[n])])
             self._reads.update(unread)
             unreadable += [number for number in unread if self._spent(self._reads[number])]
             later = tuple(number for number in unread if not self._spent(self._reads[number]))
             if later:
                 groups.append(_Group(later, 1))
-        self._tell(unreadable, len(numbers))
-        yield from self._given_up(unreadable)
+        self._warn_unreadable(unreadable, len(numbers))
+        yield from self._lost(unreadable)
 
     def _per_task(self) -> int:
         return shards_per_task(len(self._shards), self._backend.n_workers)
@@ -209,20 +209,20 @@ class Carrier(Generic[_T]):
 
         try:
             with closing(self._backend.results(calls(), patience=patience)) as results:
-                for found in results:
-                    if isinstance(found, _Done):
-                        yield found
+                for result in results:
+                    if isinstance(result, _Done):
+                        yield result
                     else:
                         # What is under way is waited for: joblib's own workers may print the
                         # traceback of a thread (a KeyError in loky) where work is thrown away.
-                        other.update(found)
+                        other.update(result)
         except Exception:
             if not other:
                 raise
         if other:
             refuse_differing(other)
 
-    def _again(
+    def _resend(
         self, group: _Group, away: list[int], unsent: list[int], *, timed_out: bool
     ) -> Iterator[_Group]:
         """Yield what to send again after a group broke: those never sent, the others in halves."""
@@ -243,38 +243,39 @@ class Carrier(Generic[_T]):
     def _spent(self, tries: int) -> bool:
         return tries >= self._how.attempts
 
-    def _given_up(self, numbers: list[int]) -> Iterator[tuple[int, _T]]:
+    def _lost(self, numbers: list[int]) -> Iterator[tuple[int, _T]]:
         if numbers:
             yield len(numbers), self._task.lost(numbers)
 
     def _try_without_shards(self) -> None:
-        """Send the task without any shard: whatever fails now is public, and is told."""
+        """Send the task without any shard: whatever fails now is public, and is raised."""
         nothing: list[Shard] = []
         call = joblib.delayed(_work)(self._task, (), RowBatch(nothing), get_config())
         patience = max(SHORTEST_PATIENCE_TO_START, self._how.patience)
         few = min(FIRST_TRIED, self._backend.n_workers)
         try:
-            found = list(self._backend.results(iter([call] * few), patience=patience))
+            results = list(self._backend.results(iter([call] * few), patience=patience))
         except Exception as error:
             raise WorkersFailed(
                 "Workers of the active joblib backend cannot do a task without any records: "
                 f"{type(error).__name__}: {error} They need the packages of this process, and "
                 "the learner must be one that can be sent (pickled)."
             ) from error
-        for one in found:
+        for one in results:
             if not isinstance(one, _Done):
                 refuse_differing(one)
 
-    def _tell(self, unreadable: list[int], asked: int) -> None:
+    def _warn_unreadable(self, unreadable: list[int], n_shards: int) -> None:
         if not unreadable:
             return
-        if len(unreadable) == asked:
+        if len(unreadable) == n_shards:
             raise WorkersFailed(
-                f"None of {asked} shards could be read where the workers are. The folder must be "
-                "at the same place on every node, unchanged, and belong to the user who runs them."
+                f"None of {n_shards} shards could be read where the workers are. The folder must "
+                "be at the same place on every node, unchanged, and belong to the user who runs "
+                "them."
             )
         warnings.warn(
-            f"{len(unreadable)} of {asked} shards could not be read by any worker that tried, "
+            f"{len(unreadable)} of {n_shards} shards could not be read by any worker that tried, "
             f"{self._how.attempts} times each: their teachers {self._task.when_lost}.",
             UserWarning,
             stacklevel=2,

@@ -3,38 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import joblib
 import numpy as np
 from tqdm import tqdm
 
 from tacit.teachers.diagnostics import Diagnostics
-from tacit.teachers.labels import IntArray
+from tacit.teachers.labels import ClassList, IntArray
 from tacit.teachers.teacher import Teacher
 from tacit.teachers.vote import add_votes
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Shards
-from tacit.teachers.workers.checkpoint import KeptVotes
+from tacit.teachers.workers.checkpoint import VoteCheckpoint
 from tacit.teachers.workers.executor import Carrier, Task
-from tacit.teachers.workers.tasks import Counted, Kept, Voted
+from tacit.teachers.workers.tasks import CountTask, TrainTask, VoteTask
 
 _T = TypeVar("_T")
 
 
 def gather_teachers(
-    shards: Shards, task: Kept, *, n_jobs: int | None, progress: bool | None
+    shards: Shards, task: TrainTask, *, n_jobs: int | None, progress: bool | None
 ) -> list[Teacher]:
     """Return one teacher per shard, in the order of the shards. Private."""
     teachers = [Teacher(task.classes)] * len(shards)
-    for found in gather(task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress):
-        for number, teacher in found:
+    for batch in gather(task, shards, range(len(shards)), n_jobs=n_jobs, progress=progress):
+        for number, teacher in batch:
             teachers[number] = teacher
     return teachers
 
 
+def gather_votes(
+    shards: Shards,
+    learner: Any,
+    classes: ClassList,
+    seed: int,
+    questions: Any,
+    *,
+    checkpoint: VoteCheckpoint | None,
+    content: Callable[[int], tuple[Any, ...]],
+    n_jobs: int | None,
+    progress: bool | None,
+    diagnostics: Diagnostics | None,
+) -> IntArray:
+    """Return the votes of one teacher per shard, counted. Private.
+
+    Votes that the checkpoint holds are not computed again: ``content`` returns what the votes of
+    one shard depend on besides the other arguments.
+    """
+    if checkpoint is None:
+        counting = CountTask(learner, classes, seed, questions)
+        return gather_counts(
+            shards, counting, n_jobs=n_jobs, progress=progress, diagnostics=diagnostics
+        )
+    questions_hash = joblib.hash(questions)
+
+    def mark(number: int) -> bytes:
+        return str(joblib.hash((questions_hash, number, seed, *content(number)))).encode()
+
+    voting = VoteTask(learner, classes, seed, questions)
+    return gather_with_checkpoint(
+        shards, voting, checkpoint, mark, n_jobs=n_jobs, progress=progress
+    )
+
+
 def gather_counts(
     shards: Shards,
-    task: Counted,
+    task: CountTask,
     *,
     n_jobs: int | None,
     progress: bool | None,
@@ -51,28 +86,28 @@ def gather_counts(
     return total
 
 
-def gather_kept_counts(
+def gather_with_checkpoint(
     shards: Shards,
-    task: Voted,
-    kept: KeptVotes,
+    task: VoteTask,
+    checkpoint: VoteCheckpoint,
     mark: Callable[[int], bytes],
     *,
     n_jobs: int | None,
     progress: bool | None,
 ) -> IntArray:
-    """Return the counts of kept votes and new ones; new ones are kept as they come. Private."""
+    """Return the counts of stored votes and new ones; new ones are stored as they come. Private."""
     total = np.zeros(task.shape, dtype=np.int64)
     marks, missing = {}, []
     for number in range(len(shards)):
         marks[number] = mark(number)
-        votes = kept.load(number, marks[number])
+        votes = checkpoint.load(number, marks[number])
         if votes is None or votes.shape != (len(total),):
             missing.append(number)
         else:
             add_votes(total, votes)
-    for found in gather(task, shards, missing, n_jobs=n_jobs, progress=progress):
-        kept.save({number: (marks[number], votes) for number, votes in found.items()})
-        for votes in found.values():
+    for batch in gather(task, shards, missing, n_jobs=n_jobs, progress=progress):
+        checkpoint.save({number: (marks[number], votes) for number, votes in batch.items()})
+        for votes in batch.values():
             add_votes(total, votes)
     return total
 
@@ -95,6 +130,8 @@ def gather(
     with tqdm(
         total=len(shards), initial=done_before, desc="teachers", unit="shard", disable=hidden
     ) as bar:
-        for done, made in Carrier(task, shards, n_jobs=n_jobs, backend=backend).results(numbers):
-            bar.update(done)
-            yield made
+        for n_done, result in Carrier(task, shards, n_jobs=n_jobs, backend=backend).results(
+            numbers
+        ):
+            bar.update(n_done)
+            yield result

@@ -1,4 +1,4 @@
-"""How much memory training will need, said before it starts, from public sizes."""
+"""How much memory training will need, estimated before it starts from public sizes."""
 
 from __future__ import annotations
 
@@ -117,6 +117,6 @@ def _model_bytes(learner: Any, points: Any, classes: ClassList) -> int:
         if teacher.model is None:
             raise InvalidArgument(
                 f"`learner` must be able to fit; {learner_name(learner)} failed on public points. "
-                "`check_learner` says why."
+                "`check_learner` shows why."
             )
         return len(pickle.dumps(teacher.model))

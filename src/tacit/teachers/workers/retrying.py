@@ -46,10 +46,10 @@ def retrying(*, attempts: int = 3, patience: float = 900.0) -> Iterator[None]:
     >>> with retrying(attempts=5, patience=3600.0):
     ...     pass  # fit here
     """
-    found = Retrying(
+    settings = Retrying(
         validation.positive_integer(attempts=attempts), validation.positive(patience=patience)
     )
-    token = _in_force.set(found)
+    token = _in_force.set(settings)
     try:
         yield
     finally:

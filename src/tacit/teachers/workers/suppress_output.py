@@ -22,7 +22,7 @@ class _Sink(io.TextIOBase):
 
 
 class Quiet:
-    """A context in which learners cannot be heard, and use one thread each.
+    """A context in which learners print nothing and use one thread each.
 
     Warnings, prints and log records of a learner can hold data ("feature 3 is constant"), and
     whether they appear depends on it. They are dropped, also for code that runs in other threads
@@ -66,13 +66,13 @@ def _entered() -> contextlib.ExitStack:
     return stack
 
 
-_known: tuple[int, Any] = (0, None)
+_controller: tuple[int, Any] = (0, None)
 
 
 def _thread_pools() -> Any:
     """Return the thread pools of this process, looked for again when modules were loaded."""
-    global _known
+    global _controller
     loaded = len(sys.modules)
-    if _known[0] != loaded:
-        _known = (loaded, threadpoolctl.ThreadpoolController())
-    return _known[1]
+    if _controller[0] != loaded:
+        _controller = (loaded, threadpoolctl.ThreadpoolController())
+    return _controller[1]

@@ -24,7 +24,7 @@ LOST = "lost"
 FIRST_CLASS = "vote for the first class"
 
 
-class Kept:
+class TrainTask:
     """Trains a few shards and returns their teachers."""
 
     when_lost = FIRST_CLASS
@@ -43,31 +43,31 @@ class Kept:
 
     def lost(self, numbers: Sequence[int]) -> list[tuple[int, Teacher]]:
         """Return teachers that vote for the first class."""
-        found = [(number, Teacher(self.classes)) for number in numbers]
-        for _, teacher in found:
+        teachers = [(number, Teacher(self.classes)) for number in numbers]
+        for _, teacher in teachers:
             teacher.events[LOST] += 1
-        return found
+        return teachers
 
 
-class Counted:
+class CountTask:
     """Trains a few shards, one at a time, and returns what they voted together."""
 
     when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int, questions: Any) -> None:
-        self._kept, self._questions = Kept(learner, classes, seed), questions
-        self.versions = self._kept.versions
+        self._training, self._questions = TrainTask(learner, classes, seed), questions
+        self.versions = self._training.versions
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of questions and classes."""
-        return n_rows(self._questions), len(self._kept.classes)
+        return n_rows(self._questions), len(self._training.classes)
 
     def __call__(self, shards: Batch) -> tuple[IntArray, Counter[str]]:
         counts = np.zeros(self.shape, dtype=np.int64)
         events: Counter[str] = Counter()
         for number, X, y in shards:
-            teacher = self._kept.fit(number, X, y)
+            teacher = self._training.fit(number, X, y)
             add_votes(counts, teacher.votes(self._questions))
             events.update(teacher.events)
         return counts, events
@@ -79,18 +79,22 @@ class Counted:
         return counts, Counter({LOST: len(numbers)})
 
 
-class Voted:
+class VoteTask:
     """Trains a few shards, one at a time, and returns what each of them voted."""
 
     when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int, questions: Any) -> None:
-        self._kept, self.questions, self.seed = Kept(learner, classes, seed), questions, seed
-        self.versions = self._kept.versions
+        self._training, self.questions, self.seed = (
+            TrainTask(learner, classes, seed),
+            questions,
+            seed,
+        )
+        self.versions = self._training.versions
         self.shape = n_rows(questions), len(classes)
 
     def __call__(self, shards: Batch) -> dict[int, IntArray]:
-        return {n: self._kept.fit(n, X, y).votes(self.questions) for n, X, y in shards}
+        return {n: self._training.fit(n, X, y).votes(self.questions) for n, X, y in shards}
 
     def lost(self, numbers: Sequence[int]) -> dict[int, IntArray]:
         """Return votes for the first class."""

@@ -67,21 +67,23 @@ def _numeric(library: dict[str, Any]) -> bool:
     return any(name in str(library["filepath"]) for name in ("numpy", "scipy"))
 
 
-def differing(wanted: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def differing(expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     """Return what differs in this process: the version here and the one wanted."""
-    here = versions_of(tuple(name for name in wanted if name not in _OWN))
-    return {name: (here[name], wanted[name]) for name in wanted if here[name] != wanted[name]}
+    here = versions_of(tuple(name for name in expected if name not in _OWN))
+    return {name: (here[name], expected[name]) for name in expected if here[name] != expected[name]}
 
 
-def refuse_differing(found: Mapping[str, tuple[str, str]]) -> None:
+def refuse_differing(differences: Mapping[str, tuple[str, str]]) -> None:
     """Raise over what a worker reported."""
-    told = ", ".join(f"{name} {there} (here {here})" for name, (there, here) in found.items())
+    differing_versions = ", ".join(
+        f"{name} {there} (here {here})" for name, (there, here) in differences.items()
+    )
     advice = "install the same everywhere"
-    if set(found) == {"processor"}:
+    if set(differences) == {"processor"}:
         advice = "use nodes of one kind, or set OPENBLAS_CORETYPE and NPY_DISABLE_CPU_FEATURES"
     raise WorkersFailed(
-        f"A worker has other versions than this process: {told}. Teachers of different versions "
-        f"may say something else: {advice}."
+        f"A worker has other versions than this process: {differing_versions}. Teachers of "
+        f"different versions may vote differently: {advice}."
     )
 
 

@@ -48,7 +48,7 @@ __all__ = [
 FloatArray = NDArray[np.float64]
 Counts = tuple[int, ...]
 Token = tuple[int, ...] | None
-"""What one answer says: its integers, or None for a refusal."""
+"""The value of one answer: its integers, or None for a refusal."""
 Transcript = tuple[Token, ...]
 Noise = tuple[str, float]
 """A law of noise: "gaussian" or "laplace", and its scale."""
@@ -80,8 +80,8 @@ class Pmf:
     def below(self, xs: NDArray[np.int64]) -> FloatArray:
         """P(X < x) for every x."""
         places = np.minimum(np.maximum(xs - self.low, 0), len(self.chances))
-        found: FloatArray = self._sums[places]
-        return found
+        probabilities: FloatArray = self._sums[places]
+        return probabilities
 
     @cached_property
     def _sums(self) -> FloatArray:
@@ -129,7 +129,7 @@ def is_known(mechanism: object) -> bool:
 _KNOWN = (GaussianVote, LaplaceVote, ConfidentVote, ExponentialVote, StableVote, SparseVote)
 
 
-# ---- which noise each mechanism says it uses -------------------------------------------------
+# ---- the noise that each mechanism declares --------------------------------------------------
 
 
 def noise_of(mechanism: VoteMechanism) -> dict[str, Noise]:
@@ -182,9 +182,9 @@ def decision(mechanism: VoteMechanism, counts: Counts, fixed: Mapping[str, Fixed
     """
     match mechanism:
         case GaussianVote():
-            return _said(mechanism.output, _shifted(counts, fixed["count"], one_sided=True))
+            return _token(mechanism.output, _shifted(counts, fixed["count"], one_sided=True))
         case LaplaceVote():
-            return _said(mechanism.output, _shifted(counts, fixed["count"], one_sided=False))
+            return _token(mechanism.output, _shifted(counts, fixed["count"], one_sided=False))
         case ConfidentVote():
             if max(counts) + _one(fixed["test"]) < mechanism.threshold:
                 return None
@@ -210,7 +210,7 @@ def _shifted(counts: Counts, drawn: Fixed, *, one_sided: bool) -> tuple[int, ...
     return tuple(count + noise for count, noise in zip(counts, each, strict=True))
 
 
-def _said(output: Output, noisy: tuple[int, ...]) -> Token:
+def _token(output: Output, noisy: tuple[int, ...]) -> Token:
     return noisy if output is Output.SHARE else (winner(noisy),)
 
 
@@ -274,9 +274,9 @@ def permute_and_flip_law(scores: Sequence[int], epsilon: float) -> list[float]:
     top = max(scores)
     heads = [math.exp(epsilon * (score - top) / 2) for score in scores]
     chances = [0.0] * len(scores)
-    for shown in itertools.product((False, True), repeat=len(scores)):
-        chance = math.prod(h if up else 1 - h for h, up in zip(heads, shown, strict=True))
-        up = [candidate for candidate, is_up in enumerate(shown) if is_up]
+    for heads_up in itertools.product((False, True), repeat=len(scores)):
+        chance = math.prod(h if up else 1 - h for h, up in zip(heads, heads_up, strict=True))
+        up = [candidate for candidate, is_up in enumerate(heads_up) if is_up]
         for candidate in up:
             chances[candidate] += chance / len(up)
     return chances
@@ -297,21 +297,21 @@ def transcript_law(mechanism: VoteMechanism, rows: Sequence[Counts]) -> dict[Tra
     for row in rows:
         answers = question_law(mechanism, row)
         following: dict[Transcript, float] = {}
-        for said, chance in law.items():
-            if len(said) < len(rows) and _goes_on(mechanism, said):
+        for transcript, chance in law.items():
+            if len(transcript) < len(rows) and _goes_on(mechanism, transcript):
                 for token, step in answers.items():
-                    following[(*said, token)] = chance * step
+                    following[(*transcript, token)] = chance * step
             else:
-                following[said] = chance
+                following[transcript] = chance
         law = following
     return law
 
 
-def _goes_on(mechanism: VoteMechanism, said: Transcript) -> bool:
-    """Whether a batch is answered further after what was said."""
+def _goes_on(mechanism: VoteMechanism, transcript: Transcript) -> bool:
+    """Whether a batch is answered further after this transcript."""
     if not isinstance(mechanism, ConfidentVote) or mechanism.answers is None:
         return True
-    return sum(token is not None for token in said) < mechanism.answers
+    return sum(token is not None for token in transcript) < mechanism.answers
 
 
 def _sparse_transcripts(mechanism: SparseVote, rows: tuple[Counts, ...]) -> dict[Transcript, float]:
@@ -324,14 +324,14 @@ def _sparse_transcripts(mechanism: SparseVote, rows: tuple[Counts, ...]) -> dict
         if start == len(rows) or left == 0:
             return {(): 1.0}
         law: dict[Transcript, float] = {}
-        alive, said = bar.chances.copy(), ()
+        alive, transcript = bar.chances.copy(), ()
         for place in range(start, len(rows)):
             ended = float((alive * refused[place]).sum())
             for rest, chance in instances(place + 1, left - 1).items():
-                law[(*said, None, *rest)] = ended * chance
+                law[(*transcript, None, *rest)] = ended * chance
             alive = alive * (1 - refused[place])
-            said = (*said, (plurality(rows[place]),))  # type: ignore[assignment]
-        law[said] = float(alive.sum())
+            transcript = (*transcript, (plurality(rows[place]),))  # type: ignore[assignment]
+        law[transcript] = float(alive.sum())
         return law
 
     return instances(0, mechanism.cutoff)

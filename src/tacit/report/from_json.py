@@ -23,18 +23,18 @@ _LARGEST_COUNT = 2**53  # what a float holds exactly
 def parsed(text: str) -> dict[str, Any]:
     """Return the object that a text of JSON holds, once its format is known."""
     try:
-        found = json.loads(text)
+        report = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidArgument(
             "`text` must be a report as `RunReport.to_json` writes it, got no JSON."
         ) from error
-    version = found.get("format_version") if isinstance(found, dict) else None
+    version = report.get("format_version") if isinstance(report, dict) else None
     if isinstance(version, bool) or version != FORMAT_VERSION:
-        shown = repr(version)[:40]
+        text_of_version = repr(version)[:40]
         raise InvalidArgument(
-            f"`text` must be a report in format {FORMAT_VERSION}, got format {shown}."
+            f"`text` must be a report in format {FORMAT_VERSION}, got format {text_of_version}."
         )
-    return dict(found)
+    return dict(report)
 
 
 def report_fields(saved: Mapping[str, Any]) -> dict[str, Any]:
@@ -161,13 +161,13 @@ def _counts(value: Any) -> dict[str, int]:
 
 def _curve(value: Any) -> LearningCurve:
     fields = _mapping(value)
-    asked = _whole_numbers(fields.get("asked"))
+    n_questions = _whole_numbers(fields.get("asked"))
     accuracy = fields.get("accuracy")
     return LearningCurve(
-        asked,
-        _shares(fields.get("foreseen"), len(asked)),
-        _shares(fields.get("fitted"), len(asked)),
-        None if accuracy is None else _shares(accuracy, len(asked)),
+        n_questions,
+        _shares(fields.get("foreseen"), len(n_questions)),
+        _shares(fields.get("fitted"), len(n_questions)),
+        None if accuracy is None else _shares(accuracy, len(n_questions)),
     )
 
 

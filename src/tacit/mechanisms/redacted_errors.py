@@ -7,18 +7,18 @@ from typing import TypeVar
 
 from tacit.errors import PrivateValueError
 
-Found = TypeVar("Found")
+T = TypeVar("T")
 
 
-def hidden(run: Callable[[], Found], *, doing: str) -> Found:
-    """Return what ``run`` returns; replace any error by one that says and holds nothing of it.
+def run_redacted(run: Callable[[], T], *, doing: str) -> T:
+    """Return what ``run`` returns; replace any error by one that holds nothing of it.
 
     The frames of an error hold the local variables of what raised it, such as a relabelling
     hypothesis. So the new error is raised after those frames are gone, without a context.
 
     Examples
     --------
-    >>> hidden(lambda: 1 / 0, doing="Dividing")
+    >>> run_redacted(lambda: 1 / 0, doing="Dividing")
     Traceback (most recent call last):
         ...
     tacit.errors.PrivateValueError: Dividing failed. Why is private: run it on records that ...

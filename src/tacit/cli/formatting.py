@@ -1,4 +1,4 @@
-"""Budgets in words. What was promised is rounded up, what is left is rounded down."""
+"""Amounts of privacy as text: rounded up where they were spent, down where they remain."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from tacit.report.statement import rounded_up
 _DIGITS = 4
 
 
-def promised(amount: Any) -> tuple[str, str]:
-    """Return epsilon and delta of a budget or of what was reserved."""
+def round_up(amount: Any) -> tuple[str, str]:
+    """Return epsilon and delta of a budget or of what was reserved, rounded up."""
     return rounded_up(amount.epsilon, _DIGITS), rounded_up(amount.delta, _DIGITS)
 
 
-def left(amount: Any) -> tuple[str, str]:
-    """Return epsilon and delta of what is left.
+def round_down(amount: Any) -> tuple[str, str]:
+    """Return epsilon and delta of what is left, rounded down.
 
     Examples
     --------
     >>> from tacit.ledger.composition import Amount
-    >>> promised(Amount(0.999991, 1e-6)), left(Amount(1.000009, 9e-6))
+    >>> round_up(Amount(0.999991, 1e-6)), round_down(Amount(1.000009, 9e-6))
     (('1', '1e-06'), ('1', '9e-06'))
     """
     return _rounded_down(amount.epsilon), _rounded_down(amount.delta)
 
 
-def words(pair: tuple[str, str]) -> str:
-    """Return both in words."""
+def as_text(pair: tuple[str, str]) -> str:
+    """Return epsilon and delta as text."""
     return f"epsilon {pair[0]}, delta {pair[1]}"
 
 

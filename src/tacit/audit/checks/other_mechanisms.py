@@ -13,7 +13,7 @@ from tacit.audit.checks.laws import check_secure_noise
 from tacit.audit.checks.prices import check_stated_price, prices_agree
 from tacit.audit.evidence import Trial, integer_trials, law_trials, pair_trials
 from tacit.audit.noise import SeededNoise
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     exponential_law,
     gaussian_law,
     laplace_law,
@@ -48,14 +48,14 @@ def check_selection(subject: SelectionSubject, findings: Findings, seed: int, se
         drawn = [_index(subject, SCORES[1], source) for _ in range(200)]
         findings.trials += law_trials("secure selection", drawn, law)
         findings.require("marks", _select(subject, (1, 2), source).secure, "not marked secure")
-    found = _select(subject, (1, 2), noise)
+    selected = _select(subject, (1, 2), noise)
     due = reference.selection(subject.epsilon, 1) if exact else reference.pure(subject.epsilon)
-    priced = len(found.cost) == 1 and prices_agree(found.cost[0], due)
+    priced = len(selected.cost) == 1 and prices_agree(selected.cost[0], due)
     findings.require("price", priced, "a selection is charged another price than documented")
-    findings.require("marks", not found.secure, "test noise is marked as secure")
+    findings.require("marks", not selected.secure, "test noise is marked as secure")
     far = _select(subject, (4463, 3456, 1007), noise)
-    shown = repr(far) + str(far)
-    hidden = not any(number in shown for number in ("4463", "3456", "1007"))
+    text = repr(far) + str(far)
+    hidden = not any(number in text for number in ("4463", "3456", "1007"))
     findings.require("hygiene", hidden, "a selection shows private scores")
 
 
@@ -104,8 +104,8 @@ def check_stable_release(subject: Subject, findings: Findings, seed: int, secure
         passed = sum(not answer.refused for answer in answers)
         chance = law.at_least(bar - distance + 1)
         findings.trials.append(Trial(f"distance {distance}", passed, len(answers), chance))
-        told = {answer.value for answer in answers if answer.refused}
-        findings.require("law", told <= {None}, "a refusal holds the value")
+        refused_values = {answer.value for answer in answers if answer.refused}
+        findings.require("law", refused_values <= {None}, "a refusal holds the value")
     check_stated_price(subject, mechanism.plan(subject.delta), findings)
     _check_releases(
         lambda noise: mechanism.start(noise=noise),
@@ -114,8 +114,8 @@ def check_stable_release(subject: Subject, findings: Findings, seed: int, secure
         findings,
         seed,
     )
-    shown = repr(mechanism.release("value", 4463, noise=source))
-    findings.require("hygiene", "4463" not in shown, "a stable release shows its distance")
+    text = repr(mechanism.release("value", 4463, noise=source))
+    findings.require("hygiene", "4463" not in text, "a stable release shows its distance")
     if secure:
         check_secure_noise([("laplace", mechanism.scale)], findings)
 

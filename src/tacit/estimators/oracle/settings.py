@@ -7,8 +7,8 @@ from typing import Any
 from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
+from tacit.estimators.checks import number_of_teachers
 from tacit.estimators.protection import Protection
-from tacit.estimators.rules import list_assumptions, number_of_teachers
 from tacit.planning.cutoff import AUTO_SHARE, hard_questions, largest_cutoff
 from tacit.planning.rules import teachers_for
 
@@ -56,29 +56,3 @@ def cutoff(setting: Any, budget: Budget, *, n_teachers: int, questions: int, err
     if setting == "auto":
         return min(most, max(1, round(AUTO_SHARE * questions)))
     return min(most, hard_questions(error, questions))
-
-
-def assumptions(protection: Protection, *, own_ledger: bool) -> tuple[str, ...]:
-    """Return what the guarantee rests on besides the proofs, in sentences."""
-    account = "The ledger given has what all releases from the data add up to."
-    if own_ledger:
-        account = "This is the cost of this oracle alone: other releases from the data add to it."
-    return list_assumptions(
-        protection.neighbouring,
-        protection.unit,
-        points=["The points asked about are public and chosen without looking at private records."],
-        account=[
-            "Everybody who asks is taken together: the guarantee is against all of them.",
-            account,
-        ],
-    )
-
-
-def after_restores(lost: int) -> tuple[str, ...]:
-    """Return what a statement says after so many restores with lost spend, in sentences."""
-    if not lost:
-        return ()
-    return (
-        f"The ledger was restored {lost} time{'s' if lost > 1 else ''} without all that had been "
-        "spent: the budget counts once for every account that was lost, and once for this one.",
-    )

@@ -123,11 +123,6 @@ class AnsweringLearner(HypothesisEstimator, ABC):
         return np.array(labels + [REFUSED] * (rows - len(labels)), dtype=np.int64)
 
     @property
-    def plan_(self) -> Plan:
-        """What may be released at most, and the guarantee for all of it. Public."""
-        return self._fitted_plan()
-
-    @property
     def guarantee_(self) -> Budget:
         """The (epsilon, delta) of everything that will be answered, for the settings in force."""
         return self._fitted_plan().guarantee

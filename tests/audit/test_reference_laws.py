@@ -10,7 +10,7 @@ import pytest
 
 from tacit.audit import reference_prices as reference
 from tacit.audit.evidence import Trial, law_trials, unlikely
-from tacit.audit.oracles import (
+from tacit.audit.reference_laws import (
     decision,
     distance,
     gaussian_law,

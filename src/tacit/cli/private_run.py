@@ -13,12 +13,12 @@ import click
 
 from tacit import __version__
 from tacit.accounting.budget import Budget
-from tacit.cli.exit_codes import told_in_one_line
-from tacit.cli.parsing import left, promised, words
+from tacit.cli.exit_codes import one_line_errors
+from tacit.cli.formatting import as_text, round_down, round_up
 from tacit.cli.private_source import PrivateSource, private_source
-from tacit.cli.run_options import Asked
+from tacit.cli.run_options import RunOptions
 from tacit.data.pool import PublicPool, n_rows
-from tacit.data.tables import Pool, Reading, read_labelled
+from tacit.data.tables import Pool, ReadOptions, read_labelled
 from tacit.data.tables.files import opened
 from tacit.errors import BudgetExceeded, InvalidArgument
 from tacit.estimators.combinations import check_combination
@@ -29,82 +29,86 @@ from tacit.estimators.protection import resolve_protection
 from tacit.estimators.vote_settings import resolve_votes
 from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
-from tacit.project.folder import Account
+from tacit.project.folder import DatasetAccount
 from tacit.project.learners import BUILT_IN
 from tacit.report import RunReport
 from tacit.teachers.labels import ClassList
 
-Results = Callable[[ProjectClassifier, RunReport, Account, bool], None]
+Results = Callable[[ProjectClassifier, RunReport, DatasetAccount, bool], None]
 """Writes what a run found: classifier, report, the account afterwards, whether it was taken up."""
 
 
-def run(kind: str, asked: Asked, write: Results) -> None:
+def run(kind: str, options: RunOptions, write: Results) -> None:
     """Read, price, ask, train, release, and hand over what was found."""
-    budget = Budget(asked.epsilon, asked.delta)
+    budget = Budget(options.epsilon, options.delta)
     if budget.delta == 0:
         raise InvalidArgument("--delta must be above 0 for a noisy vote, got 0.")
-    project = Project(asked.project)
-    reading = Reading(
-        asked.format, asked.encoding, asked.delimiter, asked.columns, asked.quoted_newlines
+    project = Project(options.project)
+    reading = ReadOptions(
+        options.format,
+        options.encoding,
+        options.delimiter,
+        options.columns,
+        options.quoted_newlines,
     )
-    account = project.account(asked.dataset)
-    source = private_source(asked)
-    pool = source.pool(asked, reading)
-    clf = _classifier(asked, pool, project)
-    if asked.dry_run:
-        _price(asked, clf, source, pool, budget, account)
+    account = project.account(options.dataset)
+    source = private_source(options)
+    pool = source.pool(options, reading)
+    clf = _classifier(options, pool, project)
+    if options.dry_run:
+        _price(options, clf, source, pool, budget, account)
         return
-    if asked.n is not None:
+    if options.n is not None:
         raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
     clf.input_assumptions = source.assumptions(reading)
-    source.check()  # whether it is there is public, and is said before anybody is asked to spend
-    known = None
-    if asked.check is not None:
-        known = read_labelled(asked.check, pool.schema, reading, label=source.label(asked))
-    settings = _settings(kind, asked, source, pool)
-    with told_in_one_line(), project.run(asked.dataset, settings, fresh=asked.fresh) as folder:
+    source.check()  # whether the file exists is public; checked before the cost is confirmed
+    labelled = None
+    if options.check is not None:
+        labelled = read_labelled(options.check, pool.schema, reading, label=source.label(options))
+    settings = _settings(kind, options, source, pool)
+    with one_line_errors(), project.run(options.dataset, settings, fresh=options.fresh) as folder:
         try:
-            paid = _confirm(asked, project, budget, account, folder)
-            records = source.read(asked, pool, reading)
+            paid = _confirm(options, project, budget, account, folder)
+            records = source.read(options, pool, reading)
         except BaseException:
             if not folder.resumed:
                 folder.discard()
             raise
-        with _told_how_to_start_over(paid):
+        with _explain_changed_sizes(paid):
             _fit(clf.on(folder), records, pool)
-        report = clf.report() if known is None else clf.report(*known)
-        write(clf, report, project.account(asked.dataset), folder.resumed)
+        report = clf.report() if labelled is None else clf.report(*labelled)
+        write(clf, report, project.account(options.dataset), folder.resumed)
         folder.discard()
 
 
-def _classifier(asked: Asked, pool: Pool, project: Project) -> ProjectClassifier:
-    ClassList(list(asked.classes))  # refused now, if they are
+def _classifier(options: RunOptions, pool: Pool, project: Project) -> ProjectClassifier:
+    ClassList(list(options.classes))  # refused now, if they are
     return ProjectClassifier(
-        learner_for(asked.learner, dict(asked.param), pool.schema),
-        epsilon=asked.epsilon,
-        delta=asked.delta,
-        classes=list(asked.classes),
+        learner_for(options.learner, dict(options.param), pool.schema),
+        epsilon=options.epsilon,
+        delta=options.delta,
+        classes=list(options.classes),
         schema=pool.schema,
-        method=_method(asked, n_rows(pool.points)),
-        neighbouring=asked.neighbouring,
-        n_teachers=asked.n_teachers,
-        ledger=project.ledger(asked.dataset),
-        n_jobs=asked.jobs,
-        verbose=False if asked.quiet else None,
+        method=_method(options, n_rows(pool.points)),
+        neighbouring=options.neighbouring,
+        n_teachers=options.n_teachers,
+        ledger=project.ledger(options.dataset),
+        n_jobs=options.jobs,
+        verbose=False if options.quiet else None,
     )
 
 
-def _method(asked: Asked, n_points: int) -> Votes | Corrections:
+def _method(options: RunOptions, n_points: int) -> Votes | Corrections:
     """Return the method that the options describe."""
     votes = Votes(
-        asked.mechanism,
-        release=asked.release,
-        n_questions=n_points if asked.n_questions == "all" else asked.n_questions,
-        query=None if asked.query == "none" else asked.query,
-        n_batches=asked.n_batches,
+        options.mechanism,
+        release=options.release,
+        n_questions=n_points if options.n_questions == "all" else options.n_questions,
+        query=None if options.query == "none" else options.query,
+        n_batches=options.n_batches,
     )
-    if asked.rounds is None and asked.learner != BUILT_IN:
-        if asked.shard_size != "auto":
+    if options.rounds is None and options.learner != BUILT_IN:
+        if options.shard_size != "auto":
             raise InvalidArgument("--shard-size is about corrections: give --rounds, too.")
         return votes
     defaults = Votes().get_params()
@@ -114,40 +118,40 @@ def _method(asked: Asked, n_points: int) -> Votes | Corrections:
                 f"--{name.replace('_', '-')} is about votes: leave it out with --rounds and "
                 "--learner built-in, whose teachers correct a student."
             )
-    rounds = "auto" if asked.rounds is None else asked.rounds
-    return Corrections(rounds, shard_size=asked.shard_size)
+    rounds = "auto" if options.rounds is None else options.rounds
+    return Corrections(rounds, shard_size=options.shard_size)
 
 
-def _settings(kind: str, asked: Asked, source: PrivateSource, pool: Pool) -> dict[str, Any]:
+def _settings(kind: str, options: RunOptions, source: PrivateSource, pool: Pool) -> dict[str, Any]:
     """Return what makes two runs the same run; all of it is public."""
     left_out = ("private", "project", "public", "jobs", "dry_run", "n", "fresh", "yes", "as_json",
                 "quiet", "check", "counts", "schema")  # fmt: skip
-    told = {name: value for name, value in vars(asked).items() if name not in left_out}
-    with opened(asked.public) as file:
+    recorded = {name: value for name, value in vars(options).items() if name not in left_out}
+    with opened(options.public) as file:
         digest = hashlib.sha256(file.read()).hexdigest()
-    what = {"kind": kind, "pool": digest, "schema": pool.schema.to_dict(), "v": __version__}
-    return {**told, **what, **source.identity()}
+    identity = {"kind": kind, "pool": digest, "schema": pool.schema.to_dict(), "v": __version__}
+    return {**recorded, **identity, **source.identity()}
 
 
 # ---- what it costs -------------------------------------------------------------------------------
 
 
 def _price(
-    asked: Asked,
+    options: RunOptions,
     clf: Any,
     source: PrivateSource,
     pool: Pool,
     budget: Budget,
-    account: Account,
+    account: DatasetAccount,
 ) -> None:
-    voters = source.voters(asked)
-    if asked.n is None and voters is None:
+    voters = source.voters(options)
+    if options.n is None and voters is None:
         raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
-    names = None if asked.group is None else [b"%d" % one for one in range(asked.n or 0)]
+    names = None if options.group is None else [b"%d" % one for one in range(options.n or 0)]
     clf.schema_ = pool.schema
     points, n_classes = (
         PublicPool(checked_points(clf, pool.points, reset=True)),
-        len(set(asked.classes)),
+        len(set(options.classes)),
     )
     method, noise = clf.method, SecureNoise()
     check_combination(
@@ -157,7 +161,7 @@ def _price(
         has_pool=True,
         has_groups=names is not None,
     )
-    protection, _ = resolve_protection(clf, asked.n, names, noise, voters)
+    protection, _ = resolve_protection(clf, options.n, names, noise, voters)
     if isinstance(method, Corrections):
         correcting = resolve_corrections(clf, method, points, protection, budget, n_classes)
         plan, chosen = correcting.mechanism.plan(budget.delta), correcting.chosen
@@ -167,68 +171,74 @@ def _price(
         chosen = voting.chosen
     clf.ledger.check_plan(plan)
     cost = plan.guarantee
-    if asked.as_json:
+    if options.as_json:
         import json
 
         price = {"epsilon": cost.epsilon, "delta": cost.delta}
-        told = {"cost": price, "settings": chosen, "account": account.to_dict()}
-        click.echo(json.dumps(told, default=str))
+        fields = {"cost": price, "settings": chosen, "account": account.to_dict()}
+        click.echo(json.dumps(fields, default=str))
         return
-    click.echo(_cost(asked, budget, account))
+    click.echo(_cost(options, budget, account))
     click.echo("It would go as follows; private data were not opened.")
     for name, value in chosen.items():
         click.echo(f"  {name} = {value}")
 
 
-def _cost(asked: Asked, budget: Budget, account: Account) -> str:
+def _cost(options: RunOptions, budget: Budget, account: DatasetAccount) -> str:
     rows = [
-        ("lifetime budget", promised(account.budget)),
-        ("reserved so far", promised(account.reserved)),
-        ("left", left(account.remaining)),
-        ("this run", promised(budget)),
+        ("lifetime budget", round_up(account.budget)),
+        ("reserved so far", round_up(account.reserved)),
+        ("left", round_down(account.remaining)),
+        ("this run", round_up(budget)),
     ]
-    lines = [f"  {name:<16} {words(pair)}" for name, pair in rows]
-    head = f"Data set {asked.dataset!r}: every run on this name adds up."
+    lines = [f"  {name:<16} {as_text(pair)}" for name, pair in rows]
+    head = f"Data set {options.dataset!r}: every run on this name adds up."
     return "\n".join([head, *lines])
 
 
 def _confirm(
-    asked: Asked, project: Project, budget: Budget, account: Account, folder: RunFolder
+    options: RunOptions,
+    project: Project,
+    budget: Budget,
+    account: DatasetAccount,
+    folder: RunFolder,
 ) -> bool:
-    """Say what this will cost, and go on only when somebody agreed or it is paid for: say which."""
-    ledger = project.ledger(asked.dataset)
+    """Show the cost and ask for consent. Return whether the run is already paid for."""
+    ledger = project.ledger(options.dataset)
     paid = ledger.find_plan(folder.key) is not None
     ledger.close()
     if paid:
         click.echo(
-            f"Data set {asked.dataset!r}: goes on with an interrupted run, which is paid for "
+            f"Data set {options.dataset!r}: goes on with an interrupted run, which is paid for "
             "already.",
             err=True,
         )
         return True
-    _refuse_too_much(asked, budget, account)
-    click.echo(_cost(asked, budget, account), err=True)
+    _refuse_too_much(options, budget, account)
+    click.echo(_cost(options, budget, account), err=True)
     if folder.resumed:
         click.echo("Goes on with an interrupted run, which has spent nothing yet.", err=True)
-    if asked.yes:
+    if options.yes:
         return False
-    if not _somebody_is_here():
-        raise InvalidArgument("This spends budget, and nobody is here to ask: add --yes.")
+    if not _is_interactive():
+        raise InvalidArgument(
+            "This spends budget, and there is no terminal to confirm it: add --yes."
+        )
     click.confirm("Spend it?", abort=True, err=True)
     return False
 
 
-def _somebody_is_here() -> bool:
+def _is_interactive() -> bool:
     return sys.stdin.isatty()
 
 
-def _refuse_too_much(asked: Asked, budget: Budget, account: Account) -> None:
+def _refuse_too_much(options: RunOptions, budget: Budget, account: DatasetAccount) -> None:
     """Refuse before anything is read what basic composition would refuse afterwards."""
     most = account.remaining
     if most.rho is None and (budget.epsilon > most.epsilon or budget.delta > most.delta):
         raise BudgetExceeded(
-            f"The data set {asked.dataset!r} has {words(left(most))} left, and this run may cost "
-            f"{words(promised(budget))}. Nothing was opened or spent."
+            f"The data set {options.dataset!r} has {as_text(round_down(most))} left, and this run "
+            f"may cost {as_text(round_up(budget))}. Nothing was opened or spent."
         )
 
 
@@ -245,7 +255,7 @@ def _fit(clf: ProjectClassifier, records: dict[str, Any], pool: Pool) -> None:
 
 
 @contextmanager
-def _told_how_to_start_over(paid: bool) -> Iterator[None]:
+def _explain_changed_sizes(paid: bool) -> Iterator[None]:
     """Say what to do when an interrupted run cannot go on: sizes that decide its plan changed."""
     try:
         yield

@@ -19,7 +19,7 @@ def row_form_to_dict(form: RowForm) -> dict[str, Any]:
     return {
         "width": form.width,
         "columns": None if form.columns is None else _names(form.columns),
-        "categories": {str(at): _index_to_dict(known) for at, known in form.categories.items()},
+        "categories": {str(at): _index_to_dict(index) for at, index in form.categories.items()},
     }
 
 
@@ -29,7 +29,7 @@ def row_form_from_dict(saved: Mapping[str, Any]) -> RowForm:
     columns = saved["columns"]
     form.width = None if saved["width"] is None else int(saved["width"])
     form.columns = None if columns is None else tuple(columns)
-    form.categories = {int(at): _index(known) for at, known in saved["categories"].items()}
+    form.categories = {int(at): _index(index) for at, index in saved["categories"].items()}
     return form
 
 
@@ -42,9 +42,9 @@ def _names(columns: Sequence[Any]) -> list[Any]:
     return names
 
 
-def _index_to_dict(known: Any) -> dict[str, Any]:
-    values = np.asarray(known.to_numpy())
-    return {"pandas": str(known.dtype), **labels_to_dict(values, name="categories")}
+def _index_to_dict(index: Any) -> dict[str, Any]:
+    values = np.asarray(index.to_numpy())
+    return {"pandas": str(index.dtype), **labels_to_dict(values, name="categories")}
 
 
 def _index(saved: Mapping[str, Any]) -> Any:
