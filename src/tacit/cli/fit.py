@@ -119,13 +119,13 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
                 "privacy": clf.privacy_.to_dict(),
                 "account": account.to_dict(),
                 "resumed": resumed,
-                "signal": None if told.signal is None else told.signal.to_dict(),
+                "signal": None if run_report.signal is None else run_report.signal.to_dict(),
             }
             click.echo(json.dumps(facts))
             return
         click.echo(f"{clf.privacy_}\n")
-        if told.signal is not None:
-            click.echo(f"{told.signal}\n")
+        if run_report.signal is not None:
+            click.echo(f"{run_report.signal}\n")
         click.echo(f"Model written to {str(out)!r}.")
         click.echo(f"Left for {settings.dataset!r}: {as_text(round_down(account.remaining))}.")
 
