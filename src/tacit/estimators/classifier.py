@@ -97,9 +97,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ``Corrections(...)``: teachers correct a linear student in rounds. Each carries its own
         settings. "auto": ``Corrections()`` for the built-in teachers, ``Votes()`` for a learner.
     student : "auto" or estimator
-        Trained on released votes. "auto": one that knows the variance of noisy shares
-        (``NoiseAwareStudent``) in coordinates learnt from the pool; with ``Corrections`` the linear
-        student that is corrected. Students that take unlabelled points (scikit-learn's
+        Trained on released votes. "auto": one that knows the variance of noisy shares, linear in
+        coordinates learnt from the pool (``NoiseAwareStudent``) or with a kernel
+        (``KernelStudent``), whichever explains the released shares better; with ``Corrections`` the
+        linear student that is corrected. Students that take unlabelled points (scikit-learn's
         ``semi_supervised``) get the rest of the pool too.
     representation : "auto", None or transformer
         Fitted on the pool alone. A transformer is applied to every point, for teachers and
@@ -325,6 +326,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if fit.release is not None:
             signal = signal_of(fit.settings, fit.release, fit.pool, len(self.classes_))
             self._report = replace(self._report, signal=signal)
+        if is_auto(self.student):
+            self.resolved_params_ = {**self.resolved_params_, "student": student.name}
+            self._report = replace(self._report, settings=self.resolved_params_)
         if isinstance(fit.release, Released):
             self.__dict__.pop("_open_questions", None)
             if open_questions is not None and open_questions.left(fit.release) > 0:

@@ -7,6 +7,7 @@ from typing import Any
 from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
+from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import Source
 from tacit.mechanisms.base import VoteMechanism
@@ -140,10 +141,12 @@ def _check_noise_rule(votes: Votes, *, chooses: bool) -> None:
 def student_chooses(settings: Any, votes: Votes) -> bool:
     """Whether the student chooses its questions.
 
-    "auto" lets only the default student: what another makes of points that all lie near the
-    boundary is not known. And only where an answer costs the same whether it is hard or easy:
-    mechanisms that refuse hard questions would refuse nearly all that are chosen.
+    "auto" lets only the default student of linear learners: strategies look for the boundary of a
+    linear model, and what another student makes of points that all lie near one is not known. And
+    only where an answer costs the same whether it is hard or easy: mechanisms that refuse hard
+    questions would refuse nearly all that are chosen.
     """
     if not is_auto(votes.query):
         return votes.query is not None
-    return is_auto(settings.student) and mechanism_type(votes.mechanism).prices_alike
+    is_default = is_auto(settings.student) and is_linear(settings.learner)
+    return is_default and mechanism_type(votes.mechanism).prices_alike

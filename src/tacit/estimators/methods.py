@@ -28,8 +28,8 @@ class Votes(BaseEstimator):  # type: ignore[misc]
         "diverse-margin", "margin", "flip-weight", "yan-dbal", "random", or an object with
         ``select``: the student chooses a batch at a time, from what was released so far. Costs no
         privacy: the noise is fixed for ``n_questions`` answers before the first. "auto":
-        "diverse-margin" for the default student and mechanisms that answer every question, else
-        None.
+        "diverse-margin" for the default student of a linear learner and mechanisms that answer
+        every question, else None.
     n_batches : int, default 15
         Batches of questions after the first, when ``query`` chooses them.
     noise_rule : function of (labels, size, even_sigma), optional

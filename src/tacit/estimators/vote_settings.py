@@ -118,7 +118,6 @@ def resolve_votes(
         ),
     )
     refuse_silent(mechanism, n_teachers)
-    default_student = is_auto(settings.student)
     return VoteSettings(
         learner=settings.learner,
         student=settings.student,
@@ -144,7 +143,7 @@ def resolve_votes(
             "mechanism": _mechanism_name(mechanism, votes.noise_rule),
             "release": output.value,
             "representation": representation_name,
-            "student": "NoiseAwareStudent" if default_student else repr(settings.student),
+            "student": "auto" if is_auto(settings.student) else repr(settings.student),
             "neighbouring": protection.neighbouring.value,
             "protect": settings.protect,
             "refusals": votes.refusals,

@@ -19,6 +19,8 @@ OWN_TYPES = (
     "tacit.data.representations.coordinates._NumberEncoder",
     "tacit.data.representations.coordinates._RareWords",
     "tacit.data.representations.steps.StepFeatures",
+    "tacit.students.columns.PoolColumns",
+    "tacit.students.kernel_student.KernelStudent",
     "tacit.students.linear.LinearStudent",
     "tacit.students.noise_aware.NoiseAwareStudent",
 )

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import is_regressor
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit import validation
@@ -15,8 +15,11 @@ from tacit.accounting.answer import Output
 from tacit.data.pool import n_rows, take
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
+from tacit.students.columns import kernel_coordinates
+from tacit.students.kernel_student import KernelStudent
 from tacit.students.noise_aware import NoiseAwareStudent
 from tacit.students.passive import UNLABELLED, fit_on_labels, known_variance, released_labels
+from tacit.students.share_fit import AS_GOOD
 from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
 from tacit.teachers.workers.suppress_output import Quiet
 
@@ -27,6 +30,13 @@ class FittedStudent:
     def __init__(self, model: Any, n_classes: int) -> None:
         self.model = model
         self.n_classes = n_classes
+
+    @property
+    def name(self) -> str:
+        """The model in words: of a pipeline, its last step."""
+        model = self.model[-1] if isinstance(self.model, Pipeline) else self.model
+        kernel = getattr(model, "kernel_", None)
+        return type(model).__name__ + ("" if kernel is None else f", {kernel}")
 
     def predict(self, points: Any) -> NDArray[np.int64]:
         """Return class indices."""
@@ -126,7 +136,8 @@ def fit_student(
     Parameters
     ----------
     student : estimator or "auto"
-        "auto": the noise-aware student.
+        "auto": from shares, the linear student or the one with a kernel, whichever explains
+        them better; from labels, the linear one.
     pool : table
         All public points.
     released : Released
@@ -156,14 +167,21 @@ def fit_student(
 
 
 def _on_shares(pool: Any, asked: Any, answers: Any, n_classes: int, represented: bool) -> Any:
-    coordinates = _coordinates(represented).fit(pool)
-    model = NoiseAwareStudent().fit_shares(
-        coordinates.transform(asked),
-        np.array([answer.share for answer in answers]),
-        variance=known_variance(answers),
-        classes=np.arange(n_classes),
-    )
-    return make_pipeline(coordinates, model)
+    """Return the linear student, or the one with a kernel where that explains the shares better."""
+    columns = kernel_coordinates(pool, represented=represented)
+    each_column = not isinstance(columns, PoolRepresentation)
+    linear = _coordinates(represented).fit(pool), NoiseAwareStudent()
+    curved = columns, KernelStudent(each_column=each_column)
+    shares = np.array([answer.share for answer in answers])
+    for coordinates, model in (linear, curved):
+        model.fit_shares(
+            coordinates.transform(asked),
+            shares,
+            variance=known_variance(answers),
+            classes=np.arange(n_classes),
+        )
+    is_better = curved[1].evidence_ > linear[1].evidence_ + AS_GOOD
+    return make_pipeline(*(curved if is_better else linear))
 
 
 def _coordinates(represented: bool) -> Any:

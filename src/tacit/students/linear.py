@@ -1,4 +1,4 @@
-"""Students that are linear in their coordinates: one score per class."""
+"""Students with one score per class, and those whose scores are linear in their coordinates."""
 
 from __future__ import annotations
 
@@ -13,17 +13,18 @@ from sklearn.utils.validation import check_is_fitted
 FloatArray = NDArray[np.float64]
 
 
-class LinearScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Predicts from ``coef_`` (one row per class), ``intercept_`` and ``classes_``."""
+class ScoreClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Predicts from one score per class (``_scores``) and ``classes_``."""
 
-    coef_: FloatArray
-    intercept_: FloatArray
     classes_: NDArray[Any]
+
+    def _scores(self, X: Any) -> FloatArray:
+        raise NotImplementedError
 
     def decision_function(self, X: Any) -> FloatArray:
         """Return the scores: one column per class, or for two classes the difference."""
         check_is_fitted(self)
-        scores: FloatArray = np.asarray(X, dtype=np.float64) @ self.coef_.T + self.intercept_
+        scores = self._scores(X)
         return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
 
     def predict_proba(self, X: Any) -> FloatArray:
@@ -39,8 +40,19 @@ class LinearScores(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the class with the largest score."""
         scores = self.decision_function(X)
         index = (scores >= 0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)
-        found: NDArray[Any] = self.classes_[index]
-        return found
+        labels: NDArray[Any] = self.classes_[index]
+        return labels
+
+
+class LinearScores(ScoreClassifier):
+    """Scores from ``coef_`` (one row per class) and ``intercept_``."""
+
+    coef_: FloatArray
+    intercept_: FloatArray
+
+    def _scores(self, X: Any) -> FloatArray:
+        scores: FloatArray = np.asarray(X, dtype=np.float64) @ self.coef_.T + self.intercept_
+        return scores
 
 
 class LinearStudent(LinearScores):

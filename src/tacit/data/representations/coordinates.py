@@ -67,7 +67,7 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         validation.positive_integer(n_components=self.n_components)
         validation.positive(scale=self.scale)
         validation.fraction(flatten=self.flatten)
-        self.encoder_ = _encoder(X)
+        self.encoder_ = encoder_for(X)
         encoded = self.encoder_.fit_transform(X) if self.encoder_ is not None else X
         if encoded.shape[0] < 2:
             raise InvalidArgument("`X` must hold at least two public points.")
@@ -118,7 +118,7 @@ def _principal(encoded: Any, n_components: int, flatten: float) -> tuple[FloatAr
     return center, directions
 
 
-def _encoder(X: Any) -> Any:
+def encoder_for(X: Any) -> Any:
     """Return a transformer to numbers for this kind of input, or None where it is numeric."""
     if sp.issparse(X):
         return _RareWords() if X.shape[1] > _NARROW else None
