@@ -24,7 +24,7 @@ from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource
 from tacit.students.active.base import Strategy
-from tacit.students.active.batches import NOTHING, Asked, ask_in_batches
+from tacit.students.active.batches import NOTHING, QueryHistory, ask_in_batches
 from tacit.students.passive import released_labels
 from tacit.teachers.on_shards import ShardReader, count_on_shards
 from tacit.teachers.partition import IndexArray, votes_moved
@@ -208,7 +208,7 @@ def release_in_batches(
         answers.extend(batch)
         return released_labels(batch)
 
-    def release(state: Asked, stopped: str) -> Released:
+    def release(state: QueryHistory, stopped: str) -> Released:
         positions = pool.positions[state.positions]
         return _released(pool, positions, list(answers), planned, state.batches, stopped)
 
@@ -229,11 +229,13 @@ def release_in_batches(
     return release(state, "caller" if unfinished else state.stopped)
 
 
-def _renumbered(pool: OpenPool, release: Released) -> Asked:
+def _renumbered(pool: OpenPool, release: Released) -> QueryHistory:
     """Return an earlier release in the numbering of the open pool."""
     number = {int(position): index for index, position in enumerate(pool.positions)}
     positions = np.array([number[int(position)] for position in release.positions], dtype=np.intp)
-    return Asked(positions, released_labels(release.answers), release.batches, release.stopped)
+    return QueryHistory(
+        positions, released_labels(release.answers), release.batches, release.stopped
+    )
 
 
 def _released(

@@ -111,13 +111,13 @@ def makers(budget: Budget, questions: int, n_classes: int, release: Release) -> 
     """Return the mechanisms to compare, by name, each made for the whole budget."""
     if release is Release.SHARE:
         return _share_makers(budget, questions, n_classes)
-    found = _answering_makers(budget, questions, n_classes)
+    by_name = _answering_makers(budget, questions, n_classes)
     if n_classes == 2:  # the laws of refusals are worked out for two classes
-        found |= {
+        by_name |= {
             "confident": _confident(budget, questions),
             "sparse": _sparse(budget, questions),
         }
-    return found
+    return by_name
 
 
 def gaussian_maker(budget: Budget, questions: int, n_classes: int, release: Release) -> Maker:
@@ -190,17 +190,17 @@ def judged(
     model: VoteModel,
     n_teachers: int,
     size: int,
-    asked: int,
+    questions: int,
     *,
     rough: bool = False,
 ) -> Candidate:
     """Return a candidate with its forecast."""
-    seen = forecast(mechanism, model, n_teachers=n_teachers, questions=asked, rough=rough)
-    value = seen.accuracy
+    expected = forecast(mechanism, model, n_teachers=n_teachers, questions=questions, rough=rough)
+    value = expected.accuracy
     if mechanism.output is Output.SHARE:
-        calm = _calmed(mechanism, averaged_answers(asked))
+        calm = _calmed(mechanism, averaged_answers(questions))
         value = forecast(calm, model, n_teachers=n_teachers).accuracy
-    return Candidate(name, mechanism, n_teachers, size, asked, seen, value)
+    return Candidate(name, mechanism, n_teachers, size, questions, expected, value)
 
 
 def averaged_answers(questions: int) -> float:
@@ -262,6 +262,6 @@ def source(mechanism: VoteMechanism) -> str:
         value = getattr(mechanism, field.name)
         if field.default is not MISSING and value == field.default:
             continue
-        shown = value.value if isinstance(value, StrEnum) else value
-        given.append(f"{field.name}={shown!r}")
+        text = value.value if isinstance(value, StrEnum) else value
+        given.append(f"{field.name}={text!r}")
     return f"{type(mechanism).__name__}({', '.join(given)})"

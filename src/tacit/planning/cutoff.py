@@ -116,8 +116,8 @@ def cutoff_for(questions: int, *, refusal_rate: float = AUTO_SHARE, failure: flo
 
 
 def _answerable(budget: Budget, cutoff: int, n_teachers: int) -> bool:
-    found = sparse_vector(budget, cutoff=cutoff)
-    return found.threshold + _DEVIATIONS * found.scale <= n_teachers / 6 - 1
+    vote = sparse_vector(budget, cutoff=cutoff)
+    return vote.threshold + _DEVIATIONS * vote.scale <= n_teachers / 6 - 1
 
 
 def _refuse_silent(budget: Budget, n_teachers: int) -> None:

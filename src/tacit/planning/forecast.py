@@ -123,8 +123,8 @@ def forecast(
         return _forecast_many(mechanism, model, n_teachers)
     votes = _VoteLaw(model.count_law(n_teachers), n_teachers)
     if isinstance(mechanism, SparseVote):
-        asked = validation.positive_integer(questions=questions)
-        return _sparse(votes.sparse_run(mechanism, asked, rough), asked)
+        planned = validation.positive_integer(questions=questions)
+        return _sparse(votes.sparse_run(mechanism, planned, rough), planned)
     right, answered = votes.released(mechanism)
     return Forecast(right, max(0.0, answered - right), max(0.0, 1 - answered))
 

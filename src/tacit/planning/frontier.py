@@ -45,19 +45,19 @@ class Frontier:
 
     def remarks(self) -> tuple[str, ...]:
         """Say where the sparse vector wins, and where nothing works, in words."""
-        said = []
+        remarks = []
         if "sparse" in self.lines:
-            said.append(self._about_sparse())
+            remarks.append(self._about_sparse())
         best = [max(self.values(name)[i] for name in self.lines) for i in range(len(self.epsilons))]
         useless = [e for e, value in zip(self.epsilons, best, strict=True)
                    if value < self.baseline + 0.02]  # fmt: skip
         if useless:
-            said.append(
+            remarks.append(
                 f"At epsilon {max(useless):g} and below no mechanism beats guessing one class "
                 f"({self.baseline:.0%}) by two points: there a white-box method, or no release, "
                 "is the better choice."
             )
-        return tuple(said)
+        return tuple(remarks)
 
     def _about_sparse(self) -> str:
         wins = [
@@ -68,10 +68,10 @@ class Frontier:
             if sparse > gaussian
         ]
         if wins:
-            shown = ", ".join(f"{epsilon:g}" for epsilon in wins)
+            epsilons = ", ".join(f"{epsilon:g}" for epsilon in wins)
             return (
-                f"The sparse vector beats Gaussian noise at epsilon {shown}: these are very many "
-                "very easy questions, which it answers for free."
+                f"The sparse vector beats Gaussian noise at epsilon {epsilons}: these are very "
+                "many very easy questions, which it answers for free."
             )
         last = self.lines["sparse"][-1]
         if not isinstance(last.mechanism, SparseVote):

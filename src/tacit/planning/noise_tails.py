@@ -50,8 +50,8 @@ def laplace_at_least(scale: float, least: ArrayLike) -> FloatArray:
     ratio = math.exp(-1 / scale)
     # The law is symmetric: P(Z >= k) = 1 - P(Z >= 1 - k).
     upper = np.exp(-np.maximum(wanted, 1 - wanted) / scale) / (1 + ratio)
-    found: FloatArray = np.where(wanted >= 1, upper, 1 - upper)
-    return found
+    tail: FloatArray = np.where(wanted >= 1, upper, 1 - upper)
+    return tail
 
 
 def laplace_difference_at_least(scale: float, least: ArrayLike) -> FloatArray:
@@ -69,5 +69,5 @@ def laplace_difference_at_least(scale: float, least: ArrayLike) -> FloatArray:
     # sum over d >= k of q^d (d + 1 + both)
     summed = np.exp(-k * rate) * ((k + 1 + both) / one_minus_q + q / one_minus_q**2)
     upper = front * summed
-    found: FloatArray = np.where(wanted >= 1, upper, 1 - upper)
-    return found
+    tail: FloatArray = np.where(wanted >= 1, upper, 1 - upper)
+    return tail

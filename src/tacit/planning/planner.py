@@ -207,8 +207,8 @@ def plan_run(
     chosen = validation.choice(Release, release=release)
     base = 1 / curve.n_classes if baseline is None else validation.probability(baseline=baseline)
     ask = _Ask(n_points, budget, curve, questions, chosen, max(base, 1 / curve.n_classes))
-    found = ask.candidates(n_records)
-    best = found[0] if found else None
+    candidates = ask.candidates(n_records)
+    best = candidates[0] if candidates else None
     works = best is not None and ask.useful(best)
     return RunPlan(
         budget,
@@ -219,7 +219,7 @@ def plan_run(
         curve,
         ask.baseline,
         best,
-        tuple(found[1:]),
+        tuple(candidates[1:]),
         works,
         () if works or not advise else tuple(ask.missing(n_records)),
     )
@@ -248,9 +248,11 @@ class _Ask:
         sizes = self.sizes(n_records)
         if not sizes or not self.n_points:
             return []
-        made = makers(self.budget, self.asked, self.curve.n_classes, self.release)
-        found = [self._best(name, maker, n_records, sizes) for name, maker in made.items()]
-        return sorted(found, key=lambda candidate: -candidate.value)
+        makers_by_name = makers(self.budget, self.asked, self.curve.n_classes, self.release)
+        candidates = [
+            self._best(name, maker, n_records, sizes) for name, maker in makers_by_name.items()
+        ]
+        return sorted(candidates, key=lambda candidate: -candidate.value)
 
     def sizes(self, n_records: int) -> list[int]:
         """Return shard sizes that the evidence covers and that leave two teachers or more."""
@@ -279,11 +281,11 @@ class _Ask:
                     key=lambda candidate: candidate.value,
                 )
             )
-        found = per_size[_steady_best([candidate.value for candidate in per_size])]
-        if not isinstance(found.mechanism, SparseVote):
-            return found  # the others' rough forecast is their exact one
-        size, teachers = found.shard_size, found.n_teachers
-        return judged(name, found.mechanism, self._model(size), teachers, size, self.asked)
+        best = per_size[_steady_best([candidate.value for candidate in per_size])]
+        if not isinstance(best.mechanism, SparseVote):
+            return best  # the others' rough forecast is their exact one
+        size, teachers = best.shard_size, best.n_teachers
+        return judged(name, best.mechanism, self._model(size), teachers, size, self.asked)
 
     def _model(self, size: int) -> VoteModel:
         """Return how teachers vote; those of larger shards than are known are taken to be alike."""
@@ -308,13 +310,13 @@ class _Ask:
                 f"one class ({self.baseline:.0%}). No amount of records or budget mends that; "
                 "try another learner or larger shards."
             ]
-        found = [self._records_needed(n_records), self._epsilon_needed(n_records)]
-        found.append(
+        sentences = [self._records_needed(n_records), self._epsilon_needed(n_records)]
+        sentences.append(
             "If neither can be had, votes are the wrong tool here: a white-box method (private "
             "gradient descent, noise on the objective) uses every record for every parameter and "
             "needs fewer of them."
         )
-        return found
+        return sentences
 
     def _records_needed(self, n_records: int) -> str:
         needed = _least(lambda n: self._works(n, self.budget), max(2, n_records), _MOST_RECORDS)
@@ -349,8 +351,8 @@ class _Ask:
         sizes = ask.sizes(n_records)
         if not sizes:
             return False
-        made = gaussian_maker(budget, ask.asked, self.curve.n_classes, self.release)
-        return ask.useful(ask._best("gaussian", made, n_records, sizes))
+        maker = gaussian_maker(budget, ask.asked, self.curve.n_classes, self.release)
+        return ask.useful(ask._best("gaussian", maker, n_records, sizes))
 
 
 def _epsilon(step: int) -> float:

@@ -14,17 +14,17 @@ from tacit.planning.frontier import SHARES, Frontier
 from tacit.planning.rates import RISK_RATES, RiskRate
 
 
-def plot_frontier(found: Frontier, path: str | Path) -> Path:
+def plot_frontier(curves: Frontier, path: str | Path) -> Path:
     """Draw predicted accuracy against epsilon to a file; its ending names the format."""
     figure, axes = _figure()
-    for name in found.lines:
+    for name in curves.lines:
         style = "--" if name == SHARES else "-"
-        axes.plot(found.epsilons, found.values(name), style, marker="o", label=name)
-    axes.axhline(found.baseline, color="grey", linewidth=1, label="guessing one class")
+        axes.plot(curves.epsilons, curves.values(name), style, marker="o", label=name)
+    axes.axhline(curves.baseline, color="grey", linewidth=1, label="guessing one class")
     axes.set_xscale("log")
-    axes.set_xticks(found.epsilons, [f"{epsilon:g}" for epsilon in found.epsilons])
+    axes.set_xticks(curves.epsilons, [f"{epsilon:g}" for epsilon in curves.epsilons])
     axes.set_xticks([], minor=True)
-    axes.set_xlabel(f"epsilon (delta {found.delta:g})")
+    axes.set_xlabel(f"epsilon (delta {curves.delta:g})")
     axes.set_ylabel("predicted accuracy of the labels")
     axes.set_title("Refused questions count as guesses; shares as averaged by a student")
     return _save(figure, axes, path)

@@ -97,8 +97,8 @@ class VoteCurve:
         models = tuple(
             VoteModel.correlated(float(right), correlation, n_classes) for right in between
         )
-        shown = ", ".join(f"{accuracy[size]:.3g} at {size} records" for size in given)
-        source = f"a guess: teachers right {shown}, correlation {correlation:g}"
+        guesses = ", ".join(f"{accuracy[size]:.3g} at {size} records" for size in given)
+        source = f"a guess: teachers right {guesses}, correlation {correlation:g}"
         if n_classes > 2:
             source += ", wrong votes spread evenly over the other classes, which is kind"
         return cls(tuple(int(size) for size in sizes), models, source)
@@ -192,17 +192,17 @@ def measure_votes(
         )
     if (truth < 0).any():
         raise InvalidArgument("`y` must hold labels of `classes` only; these are public points.")
-    held = round(_HELD_OUT * number)
-    sizes = _sizes(shard_sizes, number - held)
-    found: dict[int, list[_HoldoutVotes]] = {size: [] for size in sizes}
+    n_questions = round(_HELD_OUT * number)
+    sizes = _sizes(shard_sizes, number - n_questions)
+    votes_by_size: dict[int, list[_HoldoutVotes]] = {size: [] for size in sizes}
     for _ in range(validation.positive_integer(repeats=repeats)):
         order = rng.permutation(number)
-        asked, learnt = order[:held], order[held:]
-        questions, table = _represent(representation, pool, X, asked, learnt)
+        held_out, training = order[:n_questions], order[n_questions:]
+        questions, table = _represent(representation, pool, X, held_out, training)
         for size in sizes:
-            votes = _vote(learner, table, np.asarray(y)[learnt], questions, size, labels, rng)
-            found[size].append(_HoldoutVotes(votes, truth[asked]))
-    models = tuple(_model(found[size], len(labels)) for size in sizes)
+            votes = _vote(learner, table, np.asarray(y)[training], questions, size, labels, rng)
+            votes_by_size[size].append(_HoldoutVotes(votes, truth[held_out]))
+    models = tuple(_model(votes_by_size[size], len(labels)) for size in sizes)
     return VoteCurve(sizes, models, f"{number} labelled public points, {repeats} cuts of them")
 
 
@@ -221,14 +221,14 @@ def _sizes(given: Sequence[int] | None, available: int) -> tuple[int, ...]:
 
 
 def _represent(
-    representation: Any, pool: Any, X: Any, asked: NDArray[Any], learnt: NDArray[Any]
+    representation: Any, pool: Any, X: Any, held_out: NDArray[Any], training: NDArray[Any]
 ) -> tuple[Any, Any]:
-    questions, table = take(X, asked), take(X, learnt)
+    questions, table = take(X, held_out), take(X, training)
     if representation is None:
         return questions, table
     # The pool keeps its size: points voted on take the place of as many others.
-    kept = 0 if pool is None else max(0, n_rows(pool) - len(asked))
-    public = _joined(take(pool, np.arange(kept)), questions) if kept else questions
+    n_pool = 0 if pool is None else max(0, n_rows(pool) - len(held_out))
+    public = _joined(take(pool, np.arange(n_pool)), questions) if n_pool else questions
     fitted = clone(representation).fit(public)
     return fitted.transform(questions), fitted.transform(table)
 
@@ -272,24 +272,24 @@ class _HoldoutVotes:
     truth: NDArray[np.int64]
 
 
-def _model(found: list[_HoldoutVotes], n_classes: int) -> VoteModel:
-    right = np.concatenate([(one.votes == one.truth).sum(axis=0) for one in found])
+def _model(holdout_votes: list[_HoldoutVotes], n_classes: int) -> VoteModel:
+    right = np.concatenate([(one.votes == one.truth).sum(axis=0) for one in holdout_votes])
     n_kinds = _KINDS if n_classes == 2 else _KINDS_MANY
-    kinds, weights = mixture_from_counts(right, len(found[0].votes), n_kinds=n_kinds)
-    kept = weights > 1e-6
-    weights = weights[kept] / weights[kept].sum()
-    rival = _rival(found, n_classes) if n_classes > 2 else None
-    return VoteModel(tuple(kinds[kept]), tuple(weights), n_classes, rival)
+    kinds, weights = mixture_from_counts(right, len(holdout_votes[0].votes), n_kinds=n_kinds)
+    present = weights > 1e-6
+    weights = weights[present] / weights[present].sum()
+    rival = _rival(holdout_votes, n_classes) if n_classes > 2 else None
+    return VoteModel(tuple(kinds[present]), tuple(weights), n_classes, rival)
 
 
-def _rival(found: list[_HoldoutVotes], n_classes: int) -> float:
+def _rival(holdout_votes: list[_HoldoutVotes], n_classes: int) -> float:
     """Return the share of wrong votes that one wrong class takes, from how often two agree.
 
     Two wrong votes agree with probability r^2 + (1 - r)^2/(C - 2) when one class takes a share r
     and C - 2 classes share the rest.
     """
     both, same = 0, 0
-    for one in found:
+    for one in holdout_votes:
         counts = np.stack([(one.votes == c).sum(axis=0) for c in range(n_classes)])
         counts[one.truth, np.arange(len(one.truth))] = 0
         wrong = counts.sum(axis=0)

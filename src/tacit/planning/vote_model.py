@@ -240,11 +240,11 @@ def mixture_from_counts(
     0.75
     """
     counts = np.bincount(np.asarray(right, dtype=np.int64), minlength=teachers + 1)
-    seen = counts / counts.sum()
+    frequencies = counts / counts.sum()
     kinds = np.linspace(0.0, 1.0, n_kinds)
     chance = stats.binom.pmf(np.arange(teachers + 1)[:, None], teachers, kinds[None, :])
     weights = np.full(len(kinds), 1 / len(kinds))
     for _ in range(rounds):
         joint = chance * weights
-        weights = seen @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
+        weights = frequencies @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
     return kinds, weights / weights.sum()

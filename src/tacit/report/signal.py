@@ -179,10 +179,10 @@ def answers_signal(
     kernel = _kernel(points)
     total, squared = 0.0, 0.0
     even = np.arange(len(shares)) % 2 == 0
-    for fitted, held in ((even, ~even), (~even, even)):
-        expected = _smooth(kernel, shares, scatter / 2, fitted, held)
+    for fitted, held_out in ((even, ~even), (~even, even)):
+        expected = _smooth(kernel, shares, scatter / 2, fitted, held_out)
         leader = expected.argmax(axis=1)
-        rows = np.flatnonzero(held)[leader != common]
+        rows = np.flatnonzero(held_out)[leader != common]
         lead = shares[rows, leader[leader != common]] - shares[rows, common]
         total, squared = total + float(lead.sum()), squared + float(scatter[rows].sum())
     return SignalTest(float(stats.norm.sf(total / np.sqrt(squared))) if squared > 0 else 1.0)
@@ -194,16 +194,20 @@ def _kernel(points: FloatArray) -> FloatArray:
     squared = distance.cdist(centred, centred, "sqeuclidean")
     width = float(np.median(squared)) / 4
     linear = centred @ centred.T / max(float((centred**2).sum(axis=1).mean()), 1e-300)
-    found: FloatArray = linear + np.exp(-squared / (2 * width if width > 0 else 1.0))
-    return found
+    kernel: FloatArray = linear + np.exp(-squared / (2 * width if width > 0 else 1.0))
+    return kernel
 
 
 def _smooth(
-    kernel: FloatArray, shares: FloatArray, noise: FloatArray, fitted: BoolArray, held: BoolArray
+    kernel: FloatArray,
+    shares: FloatArray,
+    noise: FloatArray,
+    fitted: BoolArray,
+    held_out: BoolArray,
 ) -> FloatArray:
     """Return the shares expected of the points held back, from those that are fitted."""
     covariance = _SHARE_VARIANCE * kernel[np.ix_(fitted, fitted)] + np.diag(noise[fitted])
     mean = shares[fitted].mean(axis=0)
     away = np.linalg.solve(covariance, shares[fitted] - mean)
-    found: FloatArray = mean + _SHARE_VARIANCE * kernel[np.ix_(held, fitted)] @ away
-    return found
+    expected: FloatArray = mean + _SHARE_VARIANCE * kernel[np.ix_(held_out, fitted)] @ away
+    return expected

@@ -105,5 +105,5 @@ def _spread(column: FloatArray, n_steps: int) -> FloatArray:
     values = np.unique(column[np.isfinite(column)])[:-1]
     if len(values) > n_steps:
         values = values[np.unique(np.linspace(0, len(values) - 1, n_steps).round().astype(int))]
-    found: FloatArray = values
-    return found
+    chosen: FloatArray = values
+    return chosen

@@ -116,7 +116,7 @@ def iterations(n: int) -> int:
     >>> iterations(10**9)
     5
     """
-    left, taken = float(validation.positive_integer(n=n)), 0
+    left, n_logarithms = float(validation.positive_integer(n=n)), 0
     while left > 1:
-        left, taken = math.log2(left), taken + 1
-    return taken
+        left, n_logarithms = math.log2(left), n_logarithms + 1
+    return n_logarithms

@@ -2,7 +2,7 @@
 
 from tacit.students.active.activeml import ScikitActiveML
 from tacit.students.active.base import Strategy, check_classes, check_selection, schedule
-from tacit.students.active.batches import Asked, ask_in_batches
+from tacit.students.active.batches import QueryHistory, ask_in_batches
 from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.exact_cal import ExactCAL
 from tacit.students.active.flip_weight import FlipWeight
@@ -11,7 +11,7 @@ from tacit.students.active.named import strategy_named
 from tacit.students.active.yan_dbal import YanDBAL
 
 __all__ = [
-    "Asked",
+    "QueryHistory",
     "DiverseMargin",
     "ExactCAL",
     "FlipWeight",

@@ -62,16 +62,16 @@ class ScikitActiveML:
         """Return what the strategy chooses. See ``Strategy``."""
         query = self._copy(int(rng.integers(2**31)))
         points = as_numbers(X_pool)
-        known, found = answered(asked, labels)
+        known, released = answered(asked, labels)
         left = unasked(pool_size(points), asked)
         takes_classifier = "clf" in inspect.signature(query.query).parameters
-        if len(left) == 0 or (takes_classifier and len(np.unique(found)) < 2):
+        if len(left) == 0 or (takes_classifier and len(np.unique(released)) < 2):
             return random_unasked(pool_size(points), asked, k, rng)
         y = np.full(pool_size(points), np.nan)
-        y[known] = found
+        y[known] = released
         arguments = dict(self.arguments or {})
         if takes_classifier:
-            arguments.setdefault("clf", self._classifier(np.unique(found)))
+            arguments.setdefault("clf", self._classifier(np.unique(released)))
         chosen = query.query(
             X=points, y=y, candidates=left, batch_size=min(k, len(left)), **arguments
         )

@@ -84,22 +84,24 @@ def check_selection(selected: Any, n_points: int, asked: Any, k: int) -> IndexAr
     ...
     tacit.errors.InvalidArgument: `select` must return points that were not asked yet, got 1 again.
     """
-    found = np.asarray(selected)
-    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
-        raise _wrong("a flat list of integer positions", f"{found.dtype} of shape {found.shape}")
-    found = found.astype(np.intp)
-    if len(found) > k:
-        raise _wrong(f"at most {k} positions", str(len(found)))
-    outside = found[(found < 0) | (found >= n_points)]
+    positions = np.asarray(selected)
+    if positions.ndim != 1 or (positions.size and positions.dtype.kind not in "iu"):
+        raise _wrong(
+            "a flat list of integer positions", f"{positions.dtype} of shape {positions.shape}"
+        )
+    positions = positions.astype(np.intp)
+    if len(positions) > k:
+        raise _wrong(f"at most {k} positions", str(len(positions)))
+    outside = positions[(positions < 0) | (positions >= n_points)]
     if len(outside):
         raise _wrong(f"positions from 0 to {n_points - 1}", str(outside[0]))
-    values, counts = np.unique(found, return_counts=True)
-    if len(values) < len(found):
+    values, counts = np.unique(positions, return_counts=True)
+    if len(values) < len(positions):
         raise _wrong("distinct positions", f"{values[counts > 1][0]} twice")
-    again = np.intersect1d(found, np.asarray(asked, dtype=np.intp))
+    again = np.intersect1d(positions, np.asarray(asked, dtype=np.intp))
     if len(again):
         raise _wrong("points that were not asked yet", f"{again[0]} again")
-    return found
+    return positions
 
 
 def _wrong(rule: str, got: str) -> InvalidArgument:
@@ -162,14 +164,14 @@ def answered(asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.int64]]:
     >>> answered([4, 2, 7], [1, -1, 0])
     (array([4, 7]), array([1, 0]))
     """
-    positions, found = np.asarray(asked, dtype=np.intp), np.asarray(labels, dtype=np.int64)
-    if positions.shape != found.shape:
+    positions, released = np.asarray(asked, dtype=np.intp), np.asarray(labels, dtype=np.int64)
+    if positions.shape != released.shape:
         raise InvalidArgument(
             f"`labels` must have one entry for each of {len(positions)} points asked, "
-            f"got {len(found)}."
+            f"got {len(released)}."
         )
-    known = found != UNLABELLED
-    return positions[known], found[known]
+    has_label = released != UNLABELLED
+    return positions[has_label], released[has_label]
 
 
 def as_numbers(X_pool: Any) -> Any:

@@ -24,8 +24,8 @@ Ask = Callable[[IndexArray], ArrayLike]
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What was asked and what was released, in order. Public.
+class QueryHistory:
+    """The questions asked so far and the labels released for them, in order. Public.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Asked:
     stopped: str
 
 
-NOTHING = Asked(np.array([], dtype=np.intp), np.array([], dtype=np.int64), (), "budget")
+NOTHING = QueryHistory(np.array([], dtype=np.intp), np.array([], dtype=np.int64), (), "budget")
 """What a run starts from."""
 
 
@@ -57,9 +57,9 @@ def ask_in_batches(
     *,
     n_batches: int = 15,
     n_classes: int = 2,
-    start: Asked = NOTHING,
-    after_batch: Callable[[Asked], None] | None = None,
-) -> Asked:
+    start: QueryHistory = NOTHING,
+    after_batch: Callable[[QueryHistory], None] | None = None,
+) -> QueryHistory:
     """Let a strategy ask up to ``n_questions``, [LZCW21] Algorithm 5 without the teachers.
 
     Parameters
@@ -78,7 +78,7 @@ def ask_in_batches(
         privacy.
     n_classes : int, default 2
         A strategy that cannot tell so many apart is refused before anything is asked.
-    start : Asked, optional
+    start : QueryHistory, optional
         What was asked before: the run goes on from there.
     after_batch : callable, optional
         Called with everything asked so far: for progress and learning curves.
@@ -118,7 +118,9 @@ def ask_in_batches(
     return _ended(state, "budget")
 
 
-def _extended(state: Asked, chosen: IndexArray, answers: ArrayLike, n_classes: int) -> Asked:
+def _extended(
+    state: QueryHistory, chosen: IndexArray, answers: ArrayLike, n_classes: int
+) -> QueryHistory:
     labels = np.asarray(answers).astype(np.int64)
     if labels.ndim != 1 or len(labels) > len(chosen):
         raise InvalidArgument(
@@ -129,7 +131,7 @@ def _extended(state: Asked, chosen: IndexArray, answers: ArrayLike, n_classes: i
         raise InvalidArgument(
             f"`ask` must return class indices from 0 to {n_classes - 1}, or -1 for a refusal."
         )
-    return Asked(
+    return QueryHistory(
         np.concatenate([state.positions, chosen[: len(labels)]]),
         np.concatenate([state.labels, labels]),
         (*state.batches, len(labels)) if len(labels) else state.batches,
@@ -137,5 +139,5 @@ def _extended(state: Asked, chosen: IndexArray, answers: ArrayLike, n_classes: i
     )
 
 
-def _ended(state: Asked, why: str) -> Asked:
-    return Asked(state.positions, state.labels, state.batches, why)
+def _ended(state: QueryHistory, why: str) -> QueryHistory:
+    return QueryHistory(state.positions, state.labels, state.batches, why)

@@ -43,8 +43,8 @@ class LearningCurve:
             zip(self.asked, self.foreseen, self.fitted, strict=True)
         ):
             last = f"{self.accuracy[row]:10.3f}" if self.accuracy else ""
-            seen = "       -" if np.isnan(foreseen) else f"{foreseen:8.3f}"
-            lines.append(f"{asked:9d}  {seen}{fitted:8.3f}{last}")
+            foreseen_text = "       -" if np.isnan(foreseen) else f"{foreseen:8.3f}"
+            lines.append(f"{asked:9d}  {foreseen_text}{fitted:8.3f}{last}")
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:

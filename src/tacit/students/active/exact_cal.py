@@ -115,30 +115,30 @@ class ExactCAL:
 
     def best(self, asked: Any, labels: Any) -> int:
         """Return the plausible hypothesis with the fewest mistakes on what was released."""
-        known, found = answered(asked, labels)
-        mistakes = (self.predictions[:, known] != found).sum(axis=1)
+        known, released = answered(asked, labels)
+        mistakes = (self.predictions[:, known] != released).sum(axis=1)
         plausible = np.flatnonzero(self.version_space(asked, labels))
         return int(plausible[mistakes[plausible].argmin()])
 
     def _replay(self, asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.bool_]]:
-        known, found = answered(asked, labels)
+        known, answers = answered(asked, labels)
         n_hypotheses, n_points = self.predictions.shape
         released = np.full(n_points, -1, dtype=np.int16)
-        released[known] = found
+        released[known] = answers
         was_asked = np.zeros(n_points, dtype=bool)
         was_asked[np.asarray(asked, dtype=np.intp)] = True
         order = np.random.default_rng(self.seed).permutation(n_points)
         plausible, mistakes = np.ones(n_hypotheses, dtype=bool), np.zeros(n_hypotheses)
-        questions, seen = np.array([], dtype=np.intp), 0
-        while seen < n_points and not len(questions):
-            batch = order[seen : min(max(1, 2 * seen), n_points)]
+        questions, n_seen = np.array([], dtype=np.intp), 0
+        while n_seen < n_points and not len(questions):
+            batch = order[n_seen : min(max(1, 2 * n_seen), n_points)]
             is_open = self._disputed(plausible, batch) & ~was_asked[batch]
             questions = batch[is_open]
             reached = batch[: int(is_open.argmax())] if len(questions) else batch
             evidence = reached[released[reached] >= 0]
             mistakes += (self.predictions[:, evidence] != released[evidence]).sum(axis=1)
-            seen += len(reached)
-            plausible = self._prune(plausible, mistakes, seen)
+            n_seen += len(reached)
+            plausible = self._prune(plausible, mistakes, n_seen)
         return questions, plausible
 
     def _disputed(self, plausible: NDArray[np.bool_], batch: IndexArray) -> NDArray[np.bool_]:
@@ -154,10 +154,10 @@ class ExactCAL:
         fewest = mistakes[plausible].min()
         gamma = self.gamma / np.log2(2 * t) ** 2
         D = self.vc_dimension * np.log(self.theta) + np.log(1 / gamma)
-        kept: NDArray[np.bool_] = plausible & (
+        remaining: NDArray[np.bool_] = plausible & (
             mistakes - fewest <= self.c * (D + np.sqrt(fewest * D))
         )
-        return kept
+        return remaining
 
 
 def _class_indices(predictions: ArrayLike) -> NDArray[np.int16]:

@@ -52,7 +52,7 @@ def margins(model: Any, points: Any) -> FloatArray:
 
 def selector_margins(X_pool: Any, asked: Any, labels: Any, penalty: float) -> FloatArray | None:
     """Return the margin of every point of the pool, or None before two classes are known."""
-    known, found = answered(asked, labels)
-    if len(np.unique(found)) < 2:
+    known, released = answered(asked, labels)
+    if len(np.unique(released)) < 2:
         return None
-    return margins(fit_selector(take(X_pool, known), found, penalty), X_pool)
+    return margins(fit_selector(take(X_pool, known), released, penalty), X_pool)

@@ -98,15 +98,15 @@ class YanDBAL:
 
     def _replay(self, stream: _Stream) -> tuple[IndexArray, FloatArray]:
         """Return the questions that are open now, and the model after all that can be learnt."""
-        seen, size = 0, FIRST_BATCH
+        n_seen, size = 0, FIRST_BATCH
         weights, wrong = np.zeros(stream.rows.shape[1]), 0
         points: list[IndexArray] = []
         signs: list[FloatArray] = []
         questions = np.array([], dtype=np.intp)
-        while seen < len(stream.order) and not len(questions):
-            batch = stream.order[seen : seen + size]
+        while n_seen < len(stream.order) and not len(questions):
+            batch = stream.order[n_seen : n_seen + size]
             scores = stream.rows[batch] @ weights
-            wanted = self._wants(scores, stream.norms[batch], seen, wrong)
+            wanted = self._wants(scores, stream.norms[batch], n_seen, wrong)
             is_open = wanted & ~stream.asked[batch]
             questions = batch[is_open]
             # Answers ran out inside the batch: the stream has been seen up to there.
@@ -114,14 +114,14 @@ class YanDBAL:
             usable, sign = self._labelled(stream, batch[:reached], scores[:reached])
             points.append(batch[:reached][usable])
             signs.append(sign[usable])
-            seen, size = seen + reached, 2 * size
+            n_seen, size = n_seen + reached, 2 * size
             rows = stream.rows[np.concatenate(points)]
-            order = np.random.default_rng([self.seed, seen]).permutation(rows.shape[0])
+            order = np.random.default_rng([self.seed, n_seen]).permutation(rows.shape[0])
             weights, wrong = self._train(rows[order], np.concatenate(signs)[order])
         return questions, weights
 
-    def _wants(self, scores: FloatArray, norms: FloatArray, seen: int, wrong: int) -> Any:
-        t = seen + 1 + np.arange(len(scores))
+    def _wants(self, scores: FloatArray, norms: FloatArray, n_seen: int, wrong: int) -> Any:
+        t = n_seen + 1 + np.arange(len(scores))
         eta = np.sqrt(self.learning_rate / (self.learning_rate + t))
         bound = np.sqrt(self.c0 * wrong) + self.c0 * np.log(t)
         # Multiplied out, because a row of zeros has no length to divide by.

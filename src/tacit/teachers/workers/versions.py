@@ -56,10 +56,10 @@ def processor() -> str:
 def _features() -> list[str]:
     """Return what NumPy uses of the processor; nothing where it does not say."""
     try:
-        found = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+        features = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
     except (ImportError, AttributeError):
         return []
-    return [name for name, enabled in found.items() if enabled]
+    return [name for name, enabled in features.items() if enabled]
 
 
 def _numeric(library: dict[str, Any]) -> bool:
