@@ -40,7 +40,7 @@ _CONFIDENT_RATIOS = (1.0, 2.0, 3.75)
 _CUTOFF_SHARES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5)
 
 
-class Release(StrEnum):
+class ReleaseKind(StrEnum):
     """What a plan releases: shares, for a student that averages, or labels."""
 
     SHARE = "share"
@@ -107,9 +107,11 @@ Maker = Callable[[int], Iterator[VoteMechanism]]
 """From a number of teachers to the variants of one mechanism that are worth a look."""
 
 
-def makers(budget: Budget, questions: int, n_classes: int, release: Release) -> dict[str, Maker]:
+def makers(
+    budget: Budget, questions: int, n_classes: int, release: ReleaseKind
+) -> dict[str, Maker]:
     """Return the mechanisms to compare, by name, each made for the whole budget."""
-    if release is Release.SHARE:
+    if release is ReleaseKind.SHARE:
         return _share_makers(budget, questions, n_classes)
     by_name = _answering_makers(budget, questions, n_classes)
     if n_classes == 2:  # the laws of refusals are worked out for two classes
@@ -120,9 +122,9 @@ def makers(budget: Budget, questions: int, n_classes: int, release: Release) -> 
     return by_name
 
 
-def gaussian_maker(budget: Budget, questions: int, n_classes: int, release: Release) -> Maker:
+def gaussian_maker(budget: Budget, questions: int, n_classes: int, release: ReleaseKind) -> Maker:
     """Return the Gaussian vote alone, without the slower calibration of the released bit."""
-    output = Output.SHARE if release is Release.SHARE else Output.LABEL
+    output = Output.SHARE if release is ReleaseKind.SHARE else Output.LABEL
     return _always(
         GaussianVote.for_budget(budget, answers=questions, n_classes=n_classes, output=output)
     )

@@ -10,7 +10,7 @@ from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
-from tacit.planning.candidates import Candidate, Release
+from tacit.planning.candidates import Candidate, ReleaseKind
 from tacit.planning.planner import plan_run
 from tacit.planning.vote_curve import VoteCurve
 
@@ -136,7 +136,7 @@ def frontier(
     lines: dict[str, list[Candidate]] = {}
     base = 0.0
     for epsilon in given:
-        for release in Release:
+        for release in ReleaseKind:
             plan = plan_run(
                 n_records=n_records,
                 n_points=n_points,
@@ -154,7 +154,7 @@ def frontier(
                 )
             base = plan.baseline
             for candidate in (plan.best, *plan.others):
-                if release is Release.LABEL:
+                if release is ReleaseKind.LABEL:
                     lines.setdefault(candidate.name, []).append(candidate)
                 elif candidate.name == "gaussian":
                     lines.setdefault(SHARES, []).append(candidate)

@@ -17,7 +17,7 @@ from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
 from tacit.mechanisms import SparseVote
-from tacit.planning.candidates import Candidate, Release, gaussian_maker, judged, makers, source
+from tacit.planning.candidates import Candidate, ReleaseKind, gaussian_maker, judged, makers, source
 from tacit.planning.rules import questions_for
 from tacit.planning.vote_curve import VoteCurve
 from tacit.planning.vote_model import VoteModel
@@ -41,7 +41,7 @@ class RunPlan:
     ----------
     budget : Budget
     n_records, n_points, n_classes : int
-    release : Release
+    release : ReleaseKind
     curve : VoteCurve
     baseline : float
         Accuracy that needs no teachers: of always guessing one class.
@@ -63,7 +63,7 @@ class RunPlan:
     n_records: int
     n_points: int
     n_classes: int
-    release: Release
+    release: ReleaseKind
     curve: VoteCurve
     baseline: float
     best: Candidate | None
@@ -128,7 +128,7 @@ class RunPlan:
         if self.best is None:
             return ""
         listed = "[...]" if classes is None else repr(list(classes))
-        student = "" if self.release is Release.SHARE else "    student=LogisticRegression(),\n"
+        student = "" if self.release is ReleaseKind.SHARE else "    student=LogisticRegression(),\n"
         name = type(self.best.mechanism).__name__
         return (
             "from sklearn.linear_model import LogisticRegression\n"
@@ -156,7 +156,7 @@ def plan_run(
     budget: Budget,
     curve: VoteCurve,
     questions: int | None = None,
-    release: Release | str = Release.SHARE,
+    release: ReleaseKind | str = ReleaseKind.SHARE,
     baseline: float | None = None,
     advise: bool = True,
 ) -> RunPlan:
@@ -204,7 +204,7 @@ def plan_run(
     validation.instance(Budget, budget=budget)
     if budget.delta == 0:
         raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
-    chosen = validation.choice(Release, release=release)
+    chosen = validation.choice(ReleaseKind, release=release)
     base = 1 / curve.n_classes if baseline is None else validation.probability(baseline=baseline)
     ask = _Ask(n_points, budget, curve, questions, chosen, max(base, 1 / curve.n_classes))
     candidates = ask.candidates(n_records)
@@ -233,14 +233,14 @@ class _Ask:
     budget: Budget
     curve: VoteCurve
     questions: int | None
-    release: Release
+    release: ReleaseKind
     baseline: float
 
     @property
     def asked(self) -> int:
         if self.questions is not None:
             return min(validation.positive_integer(questions=self.questions), self.n_points)
-        shares, classes = self.release is Release.SHARE, self.curve.n_classes
+        shares, classes = self.release is ReleaseKind.SHARE, self.curve.n_classes
         return questions_for(self.n_points, shares=shares, n_classes=classes)
 
     def candidates(self, n_records: int) -> list[Candidate]:
