@@ -2,15 +2,15 @@
 
 Every size is fitted with the default, ``PATEClassifier()``, by two workers in processes of their
 own. A bare pass reads the same files into the same arrays by two workers, and does nothing else; it
-is measured before and after the fit, in the same run. Shards have 1,000 records, so time should
-grow with the records and memory not at all.
+is measured before and after the fit, in the same run. Shards have 1,000 records unless
+``--per-shard`` says otherwise, so time should grow with the records and memory not at all.
 
 The student is compared with the one of the same shards in memory, with the same test noise: on
-200,000 records, in this process, from processes of this machine, and from Dask and Ray clusters
-that are started for it.
+200,000 records in 500 shards, in this process, from processes of this machine, and from Dask and
+Ray clusters that are started for it.
 
     python benchmarks/bench_corrections_on_shards.py [--place FOLDER] [--only sizes|student]
-        [--records N,N,...] [--quick]
+        [--records N,N,...] [--per-shard N] [--rounds N] [--quick]
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier
+from tacit import Corrections, PATEClassifier
 from tacit.audit import SeededNoise
 from tacit.data.shards import open_shards
 from tacit.noise import NoiseSource
@@ -43,6 +43,8 @@ from tacit.noise import NoiseSource
 RECORDS = [200_000, 600_000, 2_000_000]
 QUICK = [20_000, 60_000]
 PER_SHARD = 1_000
+STUDENT = (200_000, 500)
+QUICK_STUDENT = (20_000, 50)
 POOL = 1_000
 TEST = 20_000
 WORKERS = 2
@@ -96,12 +98,13 @@ def bare_pass(folder: Path) -> float:
     return time.perf_counter() - began
 
 
-def one_size(folder: Path) -> dict[str, Any]:
+def one_size(folder: Path, per_shard: int, rounds: int | str) -> dict[str, Any]:
     """Fit once, between two bare passes. Runs in a process of its own."""
     bare_pass(folder)  # starts the workers
     before = bare_pass(folder)
     began = time.perf_counter()
-    clf = classifier(Seeded, n_jobs=WORKERS)
+    method = Corrections(rounds, shard_size=per_shard)
+    clf = classifier(Seeded, n_jobs=WORKERS, method=method)
     clf.fit(open_shards(folder), X_public=_big_records.points(POOL))
     seconds = time.perf_counter() - began
     test, labels = labelled()
@@ -123,13 +126,16 @@ def labelled() -> tuple[np.ndarray, np.ndarray]:
     return X, np.where(score > 0, "1", "0")
 
 
-def at_all_sizes(place: Path, sizes: list[int]) -> dict[str, Any]:
+def at_all_sizes(
+    place: Path, sizes: list[int], per_shard: int, rounds: int | str
+) -> dict[str, Any]:
     """Return time and memory at every size."""
     rows = []
     for n_records in sizes:
-        folder = _shards(place, n_records)
+        folder = _shards(place, n_records, n_records // per_shard)
         before = _peak_memory.cpu_seconds()
-        _, peaks, printed = _peak_memory.run([sys.executable, __file__, "--one", str(folder)])
+        how = ["--one", str(folder), "--per-shard", str(per_shard), "--rounds", str(rounds)]
+        _, peaks, printed = _peak_memory.run([sys.executable, __file__, *how])
         rows.append({
             "records": n_records,
             "shards": open_shards(folder).n_shards,
@@ -189,17 +195,19 @@ BACKENDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-def same_student(place: Path, n_records: int) -> list[dict[str, Any]]:
+def same_student(place: Path, n_records: int, n_shards: int) -> list[dict[str, Any]]:
     """Compare the student with that of the same shards in memory."""
-    folder, rows = _shards(place, n_records), []
+    folder, rows = _shards(place, n_records, n_shards), []
     pool, (test, labels) = _big_records.points(POOL), labelled()
-    table = pq.read_table(place / str(n_records) / "records")
+    table = pq.read_table(folder.parent / "records")
     X = np.column_stack([table.column(name).to_numpy() for name in _big_records.NAMES])
     y, people = (table.column(name).to_numpy() for name in (_big_records.LABEL, _big_records.ID))
     shards = open_shards(folder)
     InMemory.hash_key = bytes.fromhex((folder / "key").read_text())
     for name, learner in (("built-in", None), ("LogisticRegression", LogisticRegression())):
-        how: dict[str, Any] = {} if learner is None else {"method": _corrections()}
+        rounds: int | str = "auto" if learner is None else 4
+        method = Corrections(rounds, shard_size=n_records // n_shards)
+        how: dict[str, Any] = {"method": method}
         known = classifier(InMemory, learner, n_teachers=shards.n_shards, **how)
         known.fit(X, y, X_public=pool, groups=people)
         for backend, use in BACKENDS.items():
@@ -225,16 +233,10 @@ def same_student(place: Path, n_records: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _corrections() -> Any:
-    from tacit import Corrections
-
-    return Corrections(rounds=4)
-
-
-def _shards(place: Path, n_records: int) -> Path:
-    folder = place / str(n_records)
+def _shards(place: Path, n_records: int, n_shards: int) -> Path:
+    folder = place / f"{n_records}-{n_shards}"
     if not (folder / "shards" / "shards.json").exists():
-        bench_sharding.measured(folder, n_records, n_records // PER_SHARD)
+        bench_sharding.measured(folder, n_records, n_shards)
     return folder / "shards"
 
 
@@ -244,11 +246,14 @@ def main() -> None:
     parser.add_argument("--place", type=Path)
     parser.add_argument("--only", choices=["sizes", "student"])
     parser.add_argument("--records", help="sizes, with commas between them")
+    parser.add_argument("--per-shard", type=int, default=PER_SHARD)
+    parser.add_argument("--rounds", default="auto")
     parser.add_argument("--quick", action="store_true", help="small sizes; write nothing")
     parser.add_argument("--one", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
+    rounds = asked.rounds if asked.rounds == "auto" else int(asked.rounds)
     if asked.one:
-        print(json.dumps(one_size(asked.one)))
+        print(json.dumps(one_size(asked.one, asked.per_shard, rounds)))
         return
     sizes = QUICK if asked.quick else RECORDS
     if asked.records:
@@ -257,9 +262,11 @@ def main() -> None:
         place = asked.place or Path(temporary)
         figures: dict[str, dict[str, Any]] = {}
         if asked.only != "student":
-            figures["bench_corrections_on_shards"] = at_all_sizes(place, sizes)
+            figures["bench_corrections_on_shards"] = at_all_sizes(
+                place, sizes, asked.per_shard, rounds
+            )
         if asked.only != "sizes":
-            rows = same_student(place, sizes[0])
+            rows = same_student(place, *(QUICK_STUDENT if asked.quick else STUDENT))
             figures["bench_corrections_on_shards_student"] = {"students": rows}
         for name, found in figures.items():
             if not asked.quick:

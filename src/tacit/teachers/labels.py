@@ -69,7 +69,10 @@ class ClassList:
             distinct, place = np.unique(cells, return_inverse=True)
             positions = np.array([self._place(one) for one in distinct.tolist()], dtype=np.int64)
             return positions[place.ravel()]
-        return np.fromiter((self._place(one) for one in cells), dtype=np.int64, count=len(cells))
+        # Most labels are texts, of which there are few: each is brought to its form once.
+        texts = {one: self._place(one) for one in {one for one in cells if type(one) is str}}
+        places = (texts[one] if type(one) is str else self._place(one) for one in cells)
+        return np.fromiter(places, dtype=np.int64, count=len(cells))
 
     def predicted_positions(self, predictions: NDArray[Any]) -> IntArray:
         """Return the positions of what a teacher predicted: labels it was fitted with."""
