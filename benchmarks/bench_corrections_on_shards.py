@@ -6,7 +6,7 @@ is measured before and after the fit, in the same run. Shards have 1,000 records
 ``--per-shard`` says otherwise, so time should grow with the records and memory not at all.
 
 The student is compared with the one of the same shards in memory, with the same test noise: on
-200,000 records in 500 shards, in this process, from processes of this machine, and from Dask and
+200,000 records in 200 shards, in this process, from processes of this machine, and from Dask and
 Ray clusters that are started for it.
 
     python benchmarks/bench_corrections_on_shards.py [--place FOLDER] [--only sizes|student]
@@ -43,8 +43,8 @@ from tacit.noise import NoiseSource
 RECORDS = [200_000, 600_000, 2_000_000]
 QUICK = [20_000, 60_000]
 PER_SHARD = 1_000
-STUDENT = (200_000, 500)
-QUICK_STUDENT = (20_000, 50)
+STUDENT = (200_000, 200)
+QUICK_STUDENT = (20_000, 20)
 POOL = 1_000
 TEST = 20_000
 WORKERS = 2
