@@ -20,7 +20,7 @@ from sklearn.linear_model import LogisticRegression
 from tacit import PATEClassifier, Votes
 from tacit.accounting.budget import Budget
 from tacit.estimators.vote_settings import distinct_points
-from tacit.labeling import VotesElsewhere, question_keys
+from tacit.labeling import ExternalVotes, question_keys
 from tacit.mechanisms import ConfidentVote, GaussianVote
 from tacit.students.active import YanDBAL
 from tacit.teachers import equal_split, train_and_count
@@ -65,7 +65,7 @@ def _distinct(split: Split) -> int:
 
 
 @lru_cache(maxsize=8)
-def _votes(split: Split, shard: int, C: float) -> VotesElsewhere:
+def _votes(split: Split, shard: int, C: float) -> ExternalVotes:
     """Let teachers vote on the whole pool: once, since neither noise nor student changes that."""
     counts = train_and_count(
         LogisticRegression(C=C),
@@ -76,7 +76,7 @@ def _votes(split: Split, shard: int, C: float) -> VotesElsewhere:
         classes=[0, 1],
         seed=split.seed,
     )
-    return VotesElsewhere(counts, classes=[0, 1], rows=np.arange(counts.n_questions))
+    return ExternalVotes(counts, classes=[0, 1], rows=np.arange(counts.n_questions))
 
 
 def _score(

@@ -19,7 +19,7 @@ from typing import Any
 
 BATCH = 3
 AGAIN = 5  # requests that a client repeats in the end
-PATIENCE = 120  # seconds after which a client gives up on a request
+PATIENCE = 600  # seconds after which a client gives up on a request
 
 _ANSWER = re.compile(rb'\{"label": (?P<label>null|"[^"]*"|-?\d+), "refused": (?:true|false)\}')
 _LENGTH = re.compile(rb"\r\ncontent-length: (\d+)\r\n", re.IGNORECASE)

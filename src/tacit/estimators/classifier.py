@@ -214,7 +214,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array, sparse matrix, data frame, list of texts, ShardFolder or VotesElsewhere
+        X : array, sparse matrix, data frame, list of texts, ShardFolder or ExternalVotes
             Private records. Those of ``tacit.data.shards.open_shards`` stay in their files: workers
             read them, there is one teacher per shard, and ``neighbouring`` must be "add-remove".
             Or what teachers voted elsewhere (``tacit.labeling.read_counts``): no ``learner`` is

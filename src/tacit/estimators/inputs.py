@@ -27,7 +27,7 @@ from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
 from tacit.estimators.protection import ExistingTeachers, ShardAssignment, Source, split
-from tacit.labeling.elsewhere import VotesElsewhere
+from tacit.labeling.external_votes import ExternalVotes
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
 from tacit.teachers.labels import ClassList
@@ -38,7 +38,7 @@ def source_of(X: Any) -> Source:
     """Return what kind of private input was given."""
     if isinstance(X, ShardFolder):
         return "shards"
-    return "votes" if isinstance(X, VotesElsewhere) else "records"
+    return "votes" if isinstance(X, ExternalVotes) else "records"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ def read_inputs(
 
     Sets ``schema_``, ``classes_`` and scikit-learn's own attributes.
     """
-    if isinstance(X, ShardFolder | VotesElsewhere):
+    if isinstance(X, ShardFolder | ExternalVotes):
         refuse_beside(X, y, X_public, groups)
         points = PublicPool(X_public).points
         if isinstance(X, ShardFolder):
@@ -149,7 +149,7 @@ def _of_shards(estimator: Any, shards: ShardFolder, points: Any) -> Inputs:
     return Inputs(PrivateRecords(shards=shards), _pool(estimator, points, reset=True))
 
 
-def _of_votes(estimator: Any, votes: VotesElsewhere, points: Any) -> Inputs:
+def _of_votes(estimator: Any, votes: ExternalVotes, points: Any) -> Inputs:
     check_teachers(estimator.n_teachers, votes.counts.n_teachers, "those who voted")
     rows = votes.rows_in(points)
     estimator.schema_ = public_schema(estimator.schema, points)
@@ -299,10 +299,10 @@ def check_features(points: Any, shards: ShardFolder) -> None:
         )
 
 
-def refuse_beside(X: ShardFolder | VotesElsewhere, y: Any, X_public: Any, groups: Any) -> None:
+def refuse_beside(X: ShardFolder | ExternalVotes, y: Any, X_public: Any, groups: Any) -> None:
     """Refuse labels and identifiers beside shards or votes, and demand public points."""
     source = "shards, which hold labels and identifiers"
-    if isinstance(X, VotesElsewhere):
+    if isinstance(X, ExternalVotes):
         source = "votes, which were counted already"
     for name, value in (("y", y), ("groups", groups)):
         if value is not None:

@@ -1,6 +1,6 @@
 """From votes to recorded answers: the path that batch and online use share."""
 
-from tacit.labeling.elsewhere import VotesElsewhere, read_counts
+from tacit.labeling.external_votes import ExternalVotes, read_counts
 from tacit.labeling.labeler import Labeler
 from tacit.labeling.pool import FilteredPoolLabeler, PlannedPoolLabeler, PoolLabeler
 from tacit.labeling.question import question_key, question_keys
@@ -10,7 +10,7 @@ __all__ = [
     "Labeler",
     "PlannedPoolLabeler",
     "PoolLabeler",
-    "VotesElsewhere",
+    "ExternalVotes",
     "question_key",
     "question_keys",
     "read_counts",

@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from tacit import Corrections, PATEClassifier, PublicPool, Votes
 from tacit.errors import InvalidArgument
 from tacit.estimators.combinations import check_combination, resolve_method
-from tacit.labeling import VotesElsewhere
+from tacit.labeling import ExternalVotes
 from tacit.mechanisms import GaussianVote
 from tacit.mechanisms.counts import VoteCounts
 from tacit.students.active import Margin
@@ -217,7 +217,7 @@ def test_possible_combinations(settings, source):
 
 def test_votes_counted_elsewhere_need_no_learner(task):
     counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
-    votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
+    votes = ExternalVotes(counts, classes=[0, 1], rows=np.arange(60))
     with pytest.warns(UserWarning, match="every answer is the class 1"):
         clf = classifier(method=Votes(query=None)).fit(votes, X_public=task.pool)
     assert clf.resolved_params_["method"] == "Votes"

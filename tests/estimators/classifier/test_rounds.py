@@ -38,7 +38,7 @@ from tacit import (
 from tacit.audit import SeededNoise
 from tacit.errors import BudgetExceeded, InvalidArgument, LedgerError
 from tacit.estimators.releases import ReleasedCorrections
-from tacit.labeling.elsewhere import VotesElsewhere
+from tacit.labeling.external_votes import ExternalVotes
 from tacit.ledger import MemoryLedger, SqliteLedger
 from tacit.mechanisms.counts import VoteCounts
 from tacit.noise import NoiseSource
@@ -238,7 +238,7 @@ def test_a_given_number_of_teachers_is_kept(task):
 
 def test_votes_from_elsewhere_do_not_correct(task):
     counts = VoteCounts(np.tile([3, 7], (60, 1)), 10)
-    votes = VotesElsewhere(counts, classes=[0, 1], rows=np.arange(60))
+    votes = ExternalVotes(counts, classes=[0, 1], rows=np.arange(60))
     with pytest.raises(InvalidArgument, match="Corrections needs records"):
         PATEClassifier(classes=[0, 1], method=Corrections(3)).fit(votes, X_public=task.pool)
 

@@ -6,8 +6,8 @@ Either ``row``, the row of the pool counted from 1 as in the files of ``tacit la
 column ``votes:CLASS`` with the number of teachers who voted for it. The same as arrays in ``.npz``:
 ``row`` or ``question``, ``classes``, and ``votes`` of shape (questions, classes).
 
-Which questions were counted is public. The counts are private: no message tells anything of them
-but which rule is broken.
+Which questions were counted is public. The counts are private: no message says anything of them
+except which rule is broken.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _ABSENT = ("refuse", "first")
 
 
 @dataclass(frozen=True, repr=False)
-class VotesElsewhere:
+class ExternalVotes:
     """Counts of votes on points of a pool, and which points they are about.
 
     Parameters
@@ -55,9 +55,9 @@ class VotesElsewhere:
     Examples
     --------
     >>> counts = VoteCounts([[3, 7], [9, 1]], n_teachers=10)
-    >>> votes = VotesElsewhere(counts, classes=["no", "yes"], rows=[0, 4])
+    >>> votes = ExternalVotes(counts, classes=["no", "yes"], rows=[0, 4])
     >>> votes
-    VotesElsewhere(n_questions=2, n_teachers=10, counts=<private>)
+    ExternalVotes(n_questions=2, n_teachers=10, counts=<private>)
     >>> votes.rows_in([[0.0], [1.0], [2.0], [3.0], [4.0]])
     array([0, 4])
     """
@@ -118,7 +118,7 @@ class VotesElsewhere:
 
     def __repr__(self) -> str:
         return (
-            f"VotesElsewhere(n_questions={self.counts.n_questions}, "
+            f"ExternalVotes(n_questions={self.counts.n_questions}, "
             f"n_teachers={self.counts.n_teachers}, counts=<private>)"
         )
 
@@ -130,7 +130,7 @@ def read_counts(
     n_teachers: int,
     absent: str = "refuse",
     reading: ReadOptions | None = None,
-) -> VotesElsewhere:
+) -> ExternalVotes:
     """Read a file of counts, and check that they are possible.
 
     Parameters
@@ -169,7 +169,7 @@ def read_counts(
     if absent == "first":
         counts = _completed(counts, total)
     labels = public.labels.tolist()
-    return VotesElsewhere(VoteCounts(counts, total), labels, **_asked(columns, place))
+    return ExternalVotes(VoteCounts(counts, total), labels, **_questions(columns, place))
 
 
 def _of_table(path: Path, reading: ReadOptions) -> Mapping[str, Sequence[Any]]:
@@ -224,7 +224,7 @@ def _completed(counts: NDArray[np.float64], n_teachers: int) -> NDArray[np.float
     return full
 
 
-def _asked(columns: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
+def _questions(columns: Mapping[str, Sequence[Any]], path: Path) -> dict[str, Any]:
     if ("row" in columns) == ("question" in columns):
         raise InvalidArgument(f"The counts {str(path)!r} must have a column `row` or `question`.")
     if "row" in columns:

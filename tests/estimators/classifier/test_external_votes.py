@@ -11,7 +11,7 @@ from tests.support.method_settings import with_method
 from tacit import Budget, PATEClassifier
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import BudgetExceeded, InvalidArgument
-from tacit.labeling import VotesElsewhere, question_keys
+from tacit.labeling import ExternalVotes, question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms.counts import VoteCounts
 
@@ -23,13 +23,13 @@ def pool() -> Any:
     return np.random.default_rng(0).normal(size=(200, 2))
 
 
-def votes(pool: Any, **changed: Any) -> VotesElsewhere:
+def votes(pool: Any, **changed: Any) -> ExternalVotes:
     """Nearly all teachers know the sign of the first coordinate; ``yes`` is the first column."""
     rows = np.arange(0, 200, 2)
     yes = np.where(pool[rows, 0] > 0, 950, 50)
     counts = VoteCounts(np.column_stack([yes, TEACHERS - yes]), TEACHERS)
     settings: dict[str, Any] = {"classes": ["yes", "no"], "rows": rows} | changed
-    return VotesElsewhere(counts, **settings)
+    return ExternalVotes(counts, **settings)
 
 
 def made(**changed: Any) -> PATEClassifier:

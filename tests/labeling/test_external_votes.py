@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tacit.errors import InvalidArgument
-from tacit.labeling import VotesElsewhere, question_keys, read_counts
+from tacit.labeling import ExternalVotes, question_keys, read_counts
 from tacit.mechanisms.counts import VoteCounts
 
 COUNTS = np.array([[8123, 1877], [500, 9500], [10000, 0]])
@@ -41,7 +41,7 @@ def written(place: Path, kind: str, **changed: Any) -> Path:
     return path
 
 
-def read(path: Path, **changed: Any) -> VotesElsewhere:
+def read(path: Path, **changed: Any) -> ExternalVotes:
     return read_counts(path, **{"classes": CLASSES, "n_teachers": TEACHERS} | changed)
 
 
@@ -55,7 +55,7 @@ def test_counts_come_back_in_the_order_of_the_classes(
     votes = read(written(tmp_path, kind, **changed))
     np.testing.assert_array_equal(votes.counts.private_array(), COUNTS)
     assert votes.rows_in(POOL).tolist() == [4, 0, 2]
-    assert repr(votes) == "VotesElsewhere(n_questions=3, n_teachers=10000, counts=<private>)"
+    assert repr(votes) == "ExternalVotes(n_questions=3, n_teachers=10000, counts=<private>)"
 
 
 BAD = {
@@ -109,7 +109,7 @@ def test_other_forms_are_refused(tmp_path: Path, changed: dict[str, Any], told: 
 def test_questions_outside_the_pool_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="which has 5: they name row 6"):
         read(written(tmp_path, "csv", row=[1, 2, 6])).rows_in(POOL)
-    votes = VotesElsewhere(VoteCounts(COUNTS, TEACHERS), CLASSES, questions=[b"a", b"b", b"c"])
+    votes = ExternalVotes(VoteCounts(COUNTS, TEACHERS), CLASSES, questions=[b"a", b"b", b"c"])
     with pytest.raises(InvalidArgument, match="3 of 3 questions"):
         votes.rows_in(POOL)
 
