@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
 from typing import Any, NoReturn, Self
 
 import numpy as np
@@ -19,28 +18,15 @@ from tacit.accounting.budget import Budget, Neighbouring
 from tacit.accounting.plan import Plan
 from tacit.accounting.price import price
 from tacit.data import PointReader, Schema
-from tacit.data.pool import n_rows
-from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
 from tacit.estimators.assumptions import oracle_assumptions, restore_assumptions
 from tacit.estimators.checks import refuse_silent
-from tacit.estimators.inputs import (
-    PrivateRecords,
-    check_features,
-    check_shards,
-    class_list,
-    generator,
-    identifiers,
-    private_labels,
-    record_schema,
-    refuse_beside,
-    workers,
-)
 from tacit.estimators.oracle import settings
 from tacit.estimators.oracle.budget_left import BudgetLeft
 from tacit.estimators.oracle.estimate import estimate_error, mean_error
+from tacit.estimators.oracle.inputs import oracle_reader, read_oracle_inputs
 from tacit.estimators.oracle.terms import OracleTerms
-from tacit.estimators.protection import Protection, resolve_protection
+from tacit.estimators.oracle.training import train_oracle, try_learner
 from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
@@ -50,21 +36,6 @@ from tacit.mechanisms.registry import make_mechanism
 from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PrivacyStatement
-from tacit.teachers.holdout import train_and_test
-from tacit.teachers.learner import check_learner, takes_missing
-from tacit.teachers.on_shards import train_on_shards
-from tacit.teachers.train import train_teachers
-from tacit.teachers.vote import TeacherEnsemble
-
-
-@dataclass(frozen=True)
-class _Inputs:
-    """What ``fit`` was given; ``like`` are public points that show what a point looks like."""
-
-    records: PrivateRecords
-    like: Any
-    classes: NDArray[Any]
-    protection: Protection
 
 
 class PrivateOracle(BaseEstimator):  # type: ignore[misc]
@@ -196,11 +167,11 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         answers, part = settings.shares(
             budget, estimated=settings.wants_estimate(self.mechanism, self.cutoff)
         )
-        reader = self._reader(X, y, groups, X_public)
-        inputs = self._read(X, y, groups, X_public, reader, noise)
+        reader = oracle_reader(self, X, y, groups, X_public)
+        inputs = read_oracle_inputs(self, X, y, groups, X_public, reader, noise)
         protection, classes = inputs.protection, inputs.classes
         n_teachers = settings.teachers(self.n_teachers, protection, budget.epsilon)
-        self._try_learner(reader, inputs)
+        try_learner(self.learner, reader, inputs)
         # If the error is estimated, the most that can be planned for stands in until it is known.
         vote = self._vote(answers, n_teachers, len(classes), questions, error=1.0)
         test = None if part is None else mean_error(part, n_teachers)
@@ -209,7 +180,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         ledger.check_noise(noise)
         if ledger.find_plan(key) is None:
             _check_affordable(ledger, budget, vote.plan(answers.delta, n_teachers=n_teachers), test)
-        teachers, rates = self._train(inputs, n_teachers, tested=test is not None)
+        teachers, rates = train_oracle(self, inputs, n_teachers, tested=test is not None)
         if test is not None and part is not None and rates is not None:
             estimate = estimate_error(test, rates, ledger, part, noise, key)
             vote = self._vote(answers, n_teachers, len(classes), questions, error=estimate.cautious)
@@ -226,41 +197,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         )
         source = VotingSource(teachers, vote, classes, delta=answers.delta)
         return self._open(terms, reader, source, ledger, noise)
-
-    def _try_learner(self, reader: PointReader, inputs: _Inputs) -> None:
-        if inputs.like is not None:
-            check_learner(self.learner, inputs.like, inputs.classes)
-            return
-        try:
-            check_learner(
-                self.learner, reader.example_points(np.random.default_rng(0)), inputs.classes
-            )
-        except InvalidArgument as error:
-            raise InvalidArgument(
-                f"{error} Without `X_public` points are taken to be tables of numbers: if they are "
-                "not, give a few public ones."
-            ) from error
-
-    def _train(
-        self, inputs: _Inputs, n_teachers: int, *, tested: bool
-    ) -> tuple[TeacherEnsemble, NDArray[np.float64] | None]:
-        """Return the teachers and, if they are tested, how often each erred. Private."""
-        rng, records = generator(self.random_state), inputs.records
-        training: dict[str, Any] = {
-            "classes": inputs.classes,
-            "like": inputs.like,
-            "n_jobs": workers(self.n_jobs),
-            "progress": self.verbose,
-        }
-        if records.shards is not None:
-            training["seed"] = int(rng.integers(2**31))
-            schema = records.shards.sharding.schema
-            return train_on_shards(self.learner, records.shards, schema=schema, **training), None
-        shards = records.split(inputs.protection.neighbouring, n_teachers, rng)
-        training["seed"] = int(rng.integers(2**31))
-        if tested:
-            return train_and_test(self.learner, records.X, records.y, shards, **training)
-        return train_teachers(self.learner, records.X, records.y, shards, **training), None
 
     def _budget(self) -> Budget:
         budget = Budget(self.epsilon, self.delta)
@@ -284,43 +220,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         if not key:
             raise InvalidArgument("`key` must be a text that is not empty.")
         return key
-
-    def _reader(self, X: Any, y: Any, groups: Any, X_public: Any) -> PointReader:
-        """Return what converts points: by the schema of the shards, given, or of the records."""
-        if isinstance(X, ShardFolder):
-            refuse_beside(X, y, X_public, groups)
-            schema = X.sharding.schema
-        else:
-            schema = record_schema(self.schema, X, X_public)
-        return PointReader(schema, missing=takes_missing(self.learner))
-
-    def _read(
-        self,
-        X: Any,
-        y: Any,
-        groups: Any,
-        X_public: Any,
-        reader: PointReader,
-        noise: NoiseSource,
-    ) -> _Inputs:
-        if isinstance(X, ShardFolder):
-            if settings.wants_estimate(self.mechanism, self.cutoff):
-                raise InvalidArgument(
-                    '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
-                )
-            check_shards(self, X)
-            check_features(X_public, X)
-            records = PrivateRecords(shards=X)
-        else:
-            points = reader.records(X)
-            labels = private_labels(y, n_rows(points))
-            records = PrivateRecords(points, labels, identifiers(groups, n_rows(points)))
-        classes = class_list(self.classes)
-        protection, assignment = resolve_protection(
-            self, records.n_records, records.people, noise, records.existing_teachers
-        )
-        like = None if X_public is None else reader.questions(X_public)
-        return _Inputs(replace(records, assignment=assignment), like, classes, protection)
 
     def _vote(
         self, budget: Budget, n_teachers: int, n_classes: int, questions: int, *, error: float
