@@ -195,7 +195,9 @@ BACKENDS: dict[str, Callable[[], AbstractContextManager[Any]]] = {
 }
 
 
-def same_student(place: Path, n_records: int, n_shards: int) -> list[dict[str, Any]]:
+def same_student(
+    place: Path, n_records: int, n_shards: int, rounds: int | str
+) -> list[dict[str, Any]]:
     """Compare the student with that of the same shards in memory."""
     folder, rows = _shards(place, n_records, n_shards), []
     pool, (test, labels) = _big_records.points(POOL), labelled()
@@ -205,7 +207,6 @@ def same_student(place: Path, n_records: int, n_shards: int) -> list[dict[str, A
     shards = open_shards(folder)
     InMemory.hash_key = bytes.fromhex((folder / "key").read_text())
     for name, learner in (("built-in", None), ("LogisticRegression", LogisticRegression())):
-        rounds: int | str = "auto" if learner is None else 4
         method = Corrections(rounds, shard_size=n_records // n_shards)
         how: dict[str, Any] = {"method": method}
         known = classifier(InMemory, learner, n_teachers=shards.n_shards, **how)
@@ -266,7 +267,7 @@ def main() -> None:
                 place, sizes, asked.per_shard, rounds
             )
         if asked.only != "sizes":
-            rows = same_student(place, *(QUICK_STUDENT if asked.quick else STUDENT))
+            rows = same_student(place, *(QUICK_STUDENT if asked.quick else STUDENT), rounds)
             figures["bench_corrections_on_shards_student"] = {"students": rows}
         for name, found in figures.items():
             if not asked.quick:

@@ -58,7 +58,11 @@ _TYPICAL = {True: 1.0, False: 0.25}
 """Radius over the length of public teachers' contributions, at most."""
 
 _SHARD_UNKNOWN = 10
-"""Nominal size of a shard where the number of records is private."""
+"""Nominal size of a shard of records in memory, where their number is private."""
+
+_SHARD_IN_FILES = 1000
+"""Nominal size of a shard in files. Steps made for smaller shards go astray on larger ones; steps
+made for larger ones are short and average more, which costs little."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +200,7 @@ def resolve_corrections(
     return CorrectionSettings(
         learner=settings.learner,
         n_teachers=n_teachers,
-        shard_size=_shard_size(corrections.shard_size, n_units, n_teachers),
+        shard_size=_shard_size(corrections.shard_size, protection, n_teachers),
         schedule=Schedule(rounds, _CLIP[built_in], _TYPICAL[built_in]),
         mechanism=mechanism,
         protection=protection,
@@ -231,12 +235,14 @@ def _rounds(rounds: Any, built_in: bool) -> int:
     return validation.positive_integer(rounds=rounds)
 
 
-def _shard_size(shard_size: Any, n_units: int | None, n_teachers: int) -> int:
+def _shard_size(shard_size: Any, protection: Protection, n_teachers: int) -> int:
     """Return about how many records a teacher has, from public facts alone."""
     if not isinstance(shard_size, str):
         return validation.positive_integer(shard_size=shard_size)
     auto_or_number(shard_size=shard_size)
-    return _SHARD_UNKNOWN if n_units is None else max(1, round(n_units / n_teachers))
+    if protection.n_units is not None:
+        return max(1, round(protection.n_units / n_teachers))
+    return _SHARD_UNKNOWN if protection.existing is None else _SHARD_IN_FILES
 
 
 def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:

@@ -80,8 +80,8 @@ class Corrections(BaseEstimator):  # type: ignore[misc]
     shard_size : int or "auto"
         About how many records a teacher has: public, or a guess, never counted on private records.
         It scales steps, so a size that is far off costs accuracy and no privacy. "auto": the number
-        of records (or of people) over that of teachers where that is public, 10 where it is not
-        (``add-remove``, shards in files).
+        of records (or of people) over that of teachers where that is public; where it is not, 10
+        for records in memory (``add-remove``) and 1,000 for shards in files.
 
     Examples
     --------
