@@ -49,19 +49,19 @@ def _writable(ctx: click.Context, param: click.Parameter, value: Path | None) ->
 @click.command(cls=_NamesMechanisms)
 @click.argument("mechanisms", nargs=-1, metavar="[MECHANISM]...")
 @click.option("--samples", default=10_000, show_default=True, type=click.IntRange(100),
-              help="Runs on each of two neighbouring inputs.")  # fmt: skip
+              help="Number of runs on each of two neighbouring inputs.")  # fmt: skip
 @click.option("--delta", type=float, callback=_fraction,
-              help="Price and measure at this delta [default: each example's own].")  # fmt: skip
+              help="Delta to price and to measure at [default: each example's own].")  # fmt: skip
 @click.option("--confidence", default=0.9999, show_default=True, type=float, callback=_fraction,
-              help="Chance that a measured bound is true.")  # fmt: skip
+              help="Probability that a measured bound holds.")  # fmt: skip
 @click.option("--jobs", default=-1, show_default=True, type=int, callback=_jobs,
               help="Processes; -1 uses all cores.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(0),
-              help="Use seeded noise in place of secure noise, to repeat a run.")  # fmt: skip
+              help="Seed of test noise in place of secure noise, to repeat a run.")  # fmt: skip
 @click.option("--runs", default=0, show_default=True, type=click.IntRange(0),
-              help="Also put each mechanism through all checks with so many seeds.")  # fmt: skip
+              help="Also run all checks of each mechanism with this many seeds.")  # fmt: skip
 @click.option("--log", type=click.Path(dir_okay=False, path_type=Path), callback=_writable,
-              help="Write everything measured to this JSON file.")  # fmt: skip
+              help="JSON file for all measurements.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the table.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def audit(

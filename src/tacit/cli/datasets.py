@@ -51,8 +51,8 @@ def datasets(ctx: click.Context, project: Path, as_json: bool) -> None:
 
 @datasets.command()
 @click.argument("name")
-@click.option("--epsilon", type=float, required=True, help="Most that may be spent, ever.")
-@click.option("--delta", type=float, required=True, help="Most that may be spent, ever.")
+@click.option("--epsilon", type=float, required=True, help="Lifetime budget of the data set.")
+@click.option("--delta", type=float, required=True, help="Lifetime budget of the data set.")
 @click.option("--composition", type=click.Choice(["basic", "zcdp"]), default="basic",
               show_default=True, help="How runs add up; see the guide to the ledger.")  # fmt: skip
 @_PROJECT

@@ -31,7 +31,7 @@ class DemoResult:
 @click.option("--epsilon", default=1.0, show_default=True, type=float)
 @click.option("--delta", default=1e-5, show_default=True, type=float)
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0),
-              help="Of the data; privacy noise has none.")  # fmt: skip
+              help="Seed of the data; privacy noise is never seeded.")  # fmt: skip
 def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> None:
     """Learn from private records with logistic regression, and show what leaked.
 

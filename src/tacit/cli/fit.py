@@ -23,7 +23,7 @@ _FILE = click.Path(path_type=Path)
     type=click.Choice(["auto", "none", *STRATEGIES]),
     default="auto",
     show_default=True,
-    help="Who chooses which points are asked about; none: at random, all at once.",
+    help="Strategy that chooses the questions; none: random points, all at once.",
 )
 @click.option(
     "--n-batches",
@@ -35,30 +35,38 @@ _FILE = click.Path(path_type=Path)
 @click.option(
     "--rounds",
     type=NumberOrAuto(),
-    help="Teachers correct a linear student in so many rounds and do not vote.",
+    help="Number of rounds in which teachers correct a linear student instead of voting.",
 )
 @click.option(
     "--shard-size",
     type=NumberOrAuto(),
     default="auto",
     show_default=True,
-    help="With corrections: about how many records a teacher has; must be public, or a guess.",
+    help="With corrections: approximate number of records per teacher; public, or a guess.",
 )
 @click.option(
     "--release",
     type=click.Choice(["auto", "label", "share"]),
     default="auto",
     show_default=True,
-    help="Labels, or noisy shares of the vote.",
+    help="What to release: labels, or noisy shares of the vote.",
 )
 @click.option(
-    "--out", type=_FILE, default=Path("model.tacit"), show_default=True, help="The public model."
+    "--out",
+    type=_FILE,
+    default=Path("model.tacit"),
+    show_default=True,
+    help="File of the public model.",
 )
-@click.option("--report", type=_FILE, help="The report: a page if it ends in .html, else JSON.")
 @click.option(
-    "--check", type=_FILE, help="Labelled public points: the report has predictions against labels."
+    "--report", type=_FILE, help="File of the report: HTML if it ends in .html, else JSON."
 )
-@click.option("--labels", type=_FILE, help="The released labels, as CSV.")  # fmt: skip
+@click.option(
+    "--check",
+    type=_FILE,
+    help="Labelled public points: the report compares predictions with labels.",
+)
+@click.option("--labels", type=_FILE, help="CSV file of the released labels.")  # fmt: skip
 def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> None:
     """Learn from PRIVATE records and write a public model.
 

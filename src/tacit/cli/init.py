@@ -12,8 +12,8 @@ from tacit.errors import InvalidArgument
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
 @click.option("--dataset", help="Name of a first private data set.")
-@click.option("--epsilon", type=float, help="Its budget, for its lifetime.")
-@click.option("--delta", type=float, help="Its budget, for its lifetime.")
+@click.option("--epsilon", type=float, help="Lifetime budget of the data set.")
+@click.option("--delta", type=float, help="Lifetime budget of the data set.")
 def init(folder: Path, dataset: str | None, epsilon: float | None, delta: float | None) -> None:
     """Make a project: a folder with settings, private data sets and what was spent on them.
 

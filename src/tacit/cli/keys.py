@@ -45,7 +45,7 @@ def _access(directory: str, ledger: str | None) -> Iterator[Any]:
 @click.option(
     "--allowance",
     type=click.IntRange(0),
-    help="Charges of each kind in one period; without it only the budget limits.",
+    help="Most charges of each kind in one period [default: limited by the budget only].",
 )
 @click.option(
     "--every",

@@ -19,11 +19,11 @@ from tacit.cli.run_options import RunOptions, run_options
     type=click.Choice(["label", "share"]),
     default="label",
     show_default=True,
-    help="Labels, or noisy shares of the vote.",
+    help="What to release: labels, or noisy shares of the vote.",
 )
 @click.option("--rounds", hidden=True)
 @click.option("--out", type=click.Path(path_type=Path), default=Path("labels.csv"),
-              show_default=True, help="One line per point that was asked about.")  # fmt: skip
+              show_default=True, help="CSV file with one line per question.")  # fmt: skip
 def label(out: Path, **options: Any) -> None:
     """Release labels for the points of a pool, learnt from PRIVATE records.
 

@@ -33,11 +33,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "keys": ("tacit.cli.keys:keys", "Make, list, revoke and replace API keys of a served oracle."),
     "label": ("tacit.cli.label:label", "Release labels for a pool of public points."),
     "ledger": ("tacit.cli.ledger:ledger", "Verify, back up and restore ledgers."),
-    "plan": ("tacit.cli.plan:plan", "Say what to run and what to expect, before spending."),
+    "plan": ("tacit.cli.plan:plan", "Recommend a run and forecast it, before spending."),
     "predict": ("tacit.cli.predict:predict", "Predict with a model that tacit fit wrote."),
     "report": ("tacit.cli.report:report", "Show the report of a run, or write it as a page."),
     "serve": ("tacit.cli.serve:serve", "Answer questions over HTTP from a saved oracle."),
-    "shard": ("tacit.cli.shard:shard", "Send records to one Parquet file per shard, on disk."),
+    "shard": ("tacit.cli.shard:shard", "Split records into one Parquet file per shard."),
 }
 
 

@@ -46,29 +46,29 @@ def _guesses(
 @click.option("--epsilon", default=1.0, show_default=True, type=float)
 @click.option("--delta", type=float, help="[default: one over the records, at most 1e-5]")
 @click.option("--classes", default=2, show_default=True, type=click.IntRange(2),
-              help="Number of classes; with --labelled it is read off.")  # fmt: skip
+              help="Number of classes; with --labelled it is counted.")  # fmt: skip
 @click.option("--questions", type=click.IntRange(1),
-              help="Points asked about [default: what the classifier would ask].")  # fmt: skip
+              help="Number of questions [default: that of the classifier].")  # fmt: skip
 @click.option("--release", default="share", show_default=True,
               type=click.Choice(["share", "label"]),
               help="Shares for the default student, labels for any other.")  # fmt: skip
 @click.option("--accuracy", multiple=True, callback=_guesses, metavar="RECORDS:ACCURACY",
-              help="Guess: a teacher trained on so many records is right so often. "
-                   "Several times for several sizes.")  # fmt: skip
+              help="Guess: the accuracy of a teacher trained on so many records. "
+                   "Can be repeated for several sizes.")  # fmt: skip
 @click.option("--correlation", default=0.3, show_default=True, type=float,
-              help="Of a guess: how alike two teachers are right.")  # fmt: skip
+              help="Assumed correlation of two teachers, for a guess.")  # fmt: skip
 @click.option("--labelled", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="CSV of labelled PUBLIC points: numbers, and a column of labels.")  # fmt: skip
-@click.option("--label", "label_column", help="Its column of labels [default: the last].")
+@click.option("--label", "label_column", help="Column of labels in --labelled [default: the last].")
 @click.option("--pool", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="CSV of the public points themselves, without labels.")  # fmt: skip
 @click.option("--frontier", "with_frontier", is_flag=True,
               help="Also predict accuracy against epsilon for every mechanism.")  # fmt: skip
 @click.option("--plot", type=click.Path(dir_okay=False, path_type=Path),
               help="Draw the frontier to this file; needs matplotlib.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of the page.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0),
-              help="Of how labelled points are cut.")  # fmt: skip
+              help="Seed of the split of labelled points.")  # fmt: skip
 def plan(
     records: int,
     points: int,
@@ -87,7 +87,7 @@ def plan(
     as_json: bool,
     seed: int,
 ) -> None:
-    """Say what to run and what to expect, before anything is spent.
+    """Recommend a run and forecast it, before anything is spent.
 
     Takes public numbers and public evidence only: how often teachers will be right is guessed
     (--accuracy) or measured on labelled public points (--labelled). Never give it private records.

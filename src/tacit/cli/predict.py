@@ -14,9 +14,13 @@ _FILE = click.Path(path_type=Path)
 @click.command()
 @click.argument("model", type=_FILE)
 @click.argument("points", type=_FILE)
-@click.option("--out", type=_FILE, help="CSV file; without it, the terminal.")
-@click.option("--proba", is_flag=True, help="Probabilities of all classes too.")
-@click.option("--trust", multiple=True, help="Type that the model file may make.")
+@click.option("--out", type=_FILE, help="CSV file of the predictions [default: standard output].")
+@click.option("--proba", is_flag=True, help="Add the probabilities of all classes.")
+@click.option(
+    "--trust",
+    multiple=True,
+    help="Further type that may be loaded from the model file; can be repeated.",
+)
 @click.option(
     "--format",
     "file_format",
@@ -29,7 +33,7 @@ _FILE = click.Path(path_type=Path)
 @click.option("--columns", type=Names(),
               help="Names of the columns of CSV without a header.")  # fmt: skip
 @click.option("--quoted-newlines", is_flag=True,
-              help="Let quoted cells of CSV go on in the next line.")  # fmt: skip
+              help="Allow line breaks in quoted cells of CSV.")  # fmt: skip
 def predict(
     model: Path,
     points: Path,

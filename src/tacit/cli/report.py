@@ -20,7 +20,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--frontier", "plan", type=_FILE,
               help="Draw a plan's frontier with this run marked: what "
                    "'tacit plan --frontier --json' printed. Goes with --html.")  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of text.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 def report(source: Path, page: Path | None, plan: Path | None, as_json: bool) -> None:
     """Show the report of a run, or write it as a page that needs nothing else.
 

@@ -15,7 +15,7 @@ from tacit.cli.service_options import service_module, settings_of
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Where to listen; anything else opens the service to a network.",
+    help="Address to listen on; any but the default opens the service to a network.",
 )
 @click.option("--port", default=8000, show_default=True, type=click.IntRange(0, 65535))
 @click.option(
@@ -23,35 +23,35 @@ from tacit.cli.service_options import service_module, settings_of
     default=1,
     show_default=True,
     type=click.IntRange(1),
-    help="Processes that answer; each has sparse-vector instances of its own, all paid.",
+    help="Number of processes; each pays for sparse-vector instances of its own.",
 )
 @click.option(
     "--largest-batch",
     default=1000,
     show_default=True,
     type=click.IntRange(1),
-    help="Questions in one request.",
+    help="Most questions in one request.",
 )
 @click.option(
     "--largest-body",
     default=1_000_000,
     show_default=True,
     type=click.IntRange(1),
-    help="Bytes of one request.",
+    help="Most bytes of one request.",
 )
 @click.option(
     "--rate",
     default=1000.0,
     show_default=True,
     type=float,
-    help="Questions a second of one key, in the long run, per worker.",
+    help="Average questions per second for one key, per worker.",
 )
 @click.option(
     "--grace",
     default=30.0,
     show_default=True,
     type=float,
-    help="Seconds that requests get to finish when the service stops.",
+    help="Seconds for open requests to finish when the service stops.",
 )
 @click.option("--secure-cookies", is_flag=True, help="For a service behind a proxy that ends TLS.")
 @click.option(

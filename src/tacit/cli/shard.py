@@ -25,12 +25,12 @@ _PATH = click.Path(path_type=Path)
 
 @click.command()
 @click.argument("sources", type=_PATH, nargs=-1)
-@click.option("--out", type=_PATH, help="Folder of the shards: new, or what a stopped run left.")
+@click.option("--out", type=_PATH, help="Folder of the shards: new, or that of an interrupted run.")
 @click.option(
     "--shards",
     "n_shards",
     type=click.IntRange(1),
-    help="How many: one teacher each. Choose it without looking at the records.",
+    help="Number of shards, one teacher each. Choose it without looking at the records.",
 )
 @click.option(
     "--id",
@@ -41,16 +41,16 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--public",
     type=_PATH,
-    help="Public points of the same kind: their columns decide what a row is. Without "
+    help="Public points of the same kind: they define the columns. Without "
     "them, and without --schema, all columns are read as numbers.",
 )
 @click.option("--schema", type=_PATH, help="JSON file with the schema: what every column holds.")
-@click.option("--drop", type=Names(), default=(), help="Columns that are no features.")
+@click.option("--drop", type=Names(), default=(), help="Columns to leave out.")
 @click.option(
     "--category",
     type=Names(),
     default=(),
-    help="Columns of names that look like numbers; needs --public.",
+    help="Categorical columns whose values look like numbers; needs --public.",
 )
 @click.option(
     "--format",
@@ -58,15 +58,15 @@ _PATH = click.Path(path_type=Path)
     type=click.Choice(["auto", "csv", "parquet"]),
     default="auto",
     show_default=True,
-    help="Of all files; auto: by their names.",
+    help="Format of all files; auto: by their names.",
 )
 @click.option("--encoding", default="utf-8", show_default=True)
-@click.option("--delimiter", default=",", show_default=True, help="Between cells of CSV.")
+@click.option("--delimiter", default=",", show_default=True, help="Delimiter of CSV.")
 @click.option("--columns", type=Names(), help="Names of the columns of CSV without a header.")
 @click.option(
     "--quoted-newlines",
     is_flag=True,
-    help="Let quoted cells of CSV go on in the next line. Statements on these shards then add "
+    help="Allow line breaks in quoted cells of CSV. Statements on these shards then add "
     "that the files are assumed well formed.",
 )
 @click.option(
@@ -75,8 +75,8 @@ _PATH = click.Path(path_type=Path)
     help="Secret key in hexadecimal, such as the file 'key' of another folder "
     "[default: drawn anew].",
 )
-@click.option("--dry-run", is_flag=True, help="Say what would be done; no record is read.")
-@click.option("--fresh", is_flag=True, help="Remove what an earlier run left in the folder first.")
+@click.option("--dry-run", is_flag=True, help="Show what would be done; no record is read.")
+@click.option("--fresh", is_flag=True, help="Remove the files of an earlier run first.")
 @click.option("--verify", type=_PATH, metavar="FOLDER", help="Check finished shards instead.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
