@@ -110,7 +110,12 @@ def trace_fit() -> CallTrace:
 
     def fit() -> None:
         clf = tacit.PATEClassifier(
-            LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1], random_state=0
+            LogisticRegression(),
+            epsilon=1.0,
+            delta=1e-5,
+            classes=[0, 1],
+            random_state=0,
+            method=tacit.Votes(),
         )
         clf.fit(X, y, X_public=pool)
 

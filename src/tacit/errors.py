@@ -35,6 +35,7 @@ __all__ = [
     "DataUnavailable",
     "ExposedFiles",
     "InvalidArgument",
+    "LearnerBottleneckWarning",
     "LedgerCorrupt",
     "LedgerError",
     "LedgerFormatError",
@@ -132,3 +133,7 @@ class LedgerCorrupt(LedgerError):
 
 class LedgerFormatError(LedgerError):
     """The ledger was written in a format this version does not read."""
+
+
+class LearnerBottleneckWarning(UserWarning):
+    """The learner is what limits this run; the message says what does better, with figures."""

@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier, save_student
+from tacit import PATEClassifier, Votes, save_student
 from tacit.cli.main import BAD_INPUT, cli
 
 
@@ -21,7 +21,7 @@ def files(tmp_path_factory: Any) -> tuple[Path, Path, Any]:
     folder = tmp_path_factory.mktemp("report")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 2))
-    clf = PATEClassifier(LogisticRegression(), classes=[0, 1], epsilon=3.0)
+    clf = PATEClassifier(LogisticRegression(), classes=[0, 1], epsilon=3.0, method=Votes())
     clf = clf.fit(X, (X[:, 0] > 0).astype(int), X_public=rng.normal(size=(30, 2)))
     clf.report().save_json(folder / "report.json")
     save_student(clf, folder / "model.tacit")

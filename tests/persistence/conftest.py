@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier
+from tacit import PATEClassifier, Votes
 from tacit.teachers import TeacherEnsemble, equal_split, train_teachers
 
 
@@ -27,6 +27,7 @@ def _fitted(**settings: Any) -> PATEClassifier:
     """Return a classifier fitted on made-up records."""
     X = table(0, 3000)
     classes = settings.setdefault("classes", ["no", "yes"])
+    settings.setdefault("method", Votes())
     clf = PATEClassifier(LogisticRegression(), epsilon=2.0, delta=1e-5, **settings)
     return clf.fit(X, labels(X, classes), X_public=table(1, 150))
 

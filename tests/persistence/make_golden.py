@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 
-from tacit import PATEClassifier, save_student
+from tacit import PATEClassifier, Votes, save_student
 from tacit.persistence import save_ensemble, student
 from tacit.teachers import equal_split, train_teachers
 
@@ -19,7 +19,9 @@ def main(folder: Path) -> None:
     rng = np.random.default_rng(0)
     X, points = rng.normal(size=(3000, 3)), rng.normal(size=(8, 3)).round(2)
     y = np.where(X[:, 0] + X[:, 1] > 0, "yes", "no")
-    clf = PATEClassifier(LogisticRegression(), epsilon=1.0, delta=1e-5, classes=["no", "yes"])
+    clf = PATEClassifier(
+        LogisticRegression(), epsilon=1.0, delta=1e-5, classes=["no", "yes"], method=Votes()
+    )
     clf.fit(X, y, X_public=rng.normal(size=(60, 3)))
     version = student.FORMAT_VERSION
     save_student(clf, folder / f"student-{version}.tacit")

@@ -21,7 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 import tacit
-from tacit import PATEClassifier, load_student, save_student
+from tacit import PATEClassifier, Votes, load_student, save_student
 from tacit.errors import (
     DamagedFile,
     InvalidArgument,
@@ -132,8 +132,9 @@ def test_texts_stay_texts(tmp_path):
     rng = np.random.default_rng(0)
     picks = rng.integers(5, size=1500)
     clf = PATEClassifier(
-        make_pipeline(TfidfVectorizer(), LogisticRegression()), classes=[0, 1], epsilon=2.0
-    )
+        make_pipeline(TfidfVectorizer(), LogisticRegression()), classes=[0, 1], epsilon=2.0,
+        method=Votes(),
+    )  # fmt: skip
     clf.fit(words[picks].tolist(), (picks > 2).astype(int), X_public=words.tolist() * 20)
     assert_same(load_student(saved(clf, tmp_path)), clf, words.tolist())
 
@@ -164,7 +165,7 @@ def test_nothing_of_the_learner_or_the_records_is_in_the_file(tmp_path):
     class_name = "LogisticRegression"
     X = table(0, 3000)
     X[17, 2] = 987654.321
-    clf = PATEClassifier(LogisticRegression(C=0.123456789), classes=["no", "yes"])
+    clf = PATEClassifier(LogisticRegression(C=0.123456789), classes=["no", "yes"], method=Votes())
     clf.fit(X, np.where(X[:, 0] > 0, "yes", "no"), X_public=table(1, 150))
     data = saved(clf, tmp_path).read_bytes()
     start = data.index(b"PK")

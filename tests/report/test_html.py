@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier, load_student, save_student
+from tacit import PATEClassifier, Votes, load_student, save_student
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument, PersistenceError, TacitError
 from tacit.persistence import saved_report
@@ -313,7 +313,9 @@ def fitted() -> Any:
     X[5, 1], y[5] = MARK, LABEL
     people = np.array([f"person-{number}" for number in range(2000)], dtype=object)
     people[5] = "personCanary77"
-    clf = PATEClassifier(LogisticRegression(), classes=["no", "yes"], random_state=0, epsilon=2.0)
+    clf = PATEClassifier(
+        LogisticRegression(), classes=["no", "yes"], random_state=0, epsilon=2.0, method=Votes()
+    )
     return clf.fit(X, y, X_public=rng.normal(size=(60, 2)), groups=people)
 
 

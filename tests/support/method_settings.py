@@ -11,10 +11,15 @@ OF_VOTES = tuple(inspect.signature(Votes).parameters)
 
 
 def with_method(settings: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with those of ``Votes`` or ``Corrections`` in one ``method`` object."""
+    """Return the settings with those of ``Votes`` or ``Corrections`` in one ``method`` object.
+
+    Without any of them teachers vote.
+    """
     outer = {name: value for name, value in settings.items() if name not in (*OF_VOTES, "rounds")}
     votes = {name: value for name, value in settings.items() if name in OF_VOTES}
     if "rounds" in settings:
         assert not votes, "a fit has one method"
         return {**outer, "method": Corrections(settings["rounds"])}
-    return {**outer, "method": Votes(**votes)} if votes else outer
+    if "method" in settings:
+        return outer
+    return {**outer, "method": Votes(**votes)}

@@ -36,8 +36,8 @@ def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> 
     """Learn from private records with logistic regression, and show what leaked.
 
     Generates data whose best possible error is known, trains a teacher on each of many disjoint
-    shards, releases their votes on public points with differential privacy, trains a student on
-    what was released, and prints its accuracy and the privacy statement.
+    shards, releases what they would correct about a public model with differential privacy, round
+    by round, and prints the model's accuracy and the privacy statement.
 
     Example: tacit demo --epsilon 0.5
     """
@@ -48,7 +48,7 @@ def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> 
     )
     result = run_demo(records, points, budget, np.random.default_rng(seed))
     chosen = result.classifier.resolved_params_
-    click.echo(f"{chosen['n_teachers']} teachers voted on {chosen['n_questions']} points.\n")
+    click.echo(f"{chosen['n_teachers']} teachers corrected it in {chosen['rounds']} rounds.\n")
     click.echo(_accuracies(result))
     click.echo(f"{result.classifier.privacy_}\n\n{_NEXT}")
 

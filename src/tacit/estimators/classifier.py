@@ -47,6 +47,7 @@ from tacit.estimators.statements import (
     statement_of,
     warn_about_answers,
     warn_about_delta,
+    warn_about_learner,
 )
 from tacit.estimators.vote_settings import VoteSettings, resolve_votes
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
@@ -95,7 +96,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     method : "auto", Votes or Corrections
         ``Votes(...)``: teachers vote on public points, and any student learns from that.
         ``Corrections(...)``: teachers correct a linear student in rounds. Each carries its own
-        settings. "auto": ``Corrections()`` for the built-in teachers, ``Votes()`` for a learner.
+        settings. "auto": ``Corrections()`` for the built-in teachers and for learners of linear
+        models with sample weights, ``Votes()`` for other learners or with a ``student``.
     student : "auto" or estimator
         Trained on released votes. "auto": one that knows the variance of noisy shares, linear in
         coordinates learnt from the pool (``NoiseAwareStudent``) or with a kernel
@@ -250,6 +252,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             noise = self._noise()
             settings, records = self._resolve(method, inputs, budget, noise)
             self.representation_, self._represented = settings.representation, settings.represented
+            if is_auto(self.method) and isinstance(settings, VoteSettings):
+                warn_about_learner(settings, len(self.classes_))
             fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure)
             context = RunContext(
                 self.schema_,

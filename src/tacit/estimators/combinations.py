@@ -7,20 +7,21 @@ from typing import Any
 from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
-from tacit.estimators.learner_kinds import is_linear
+from tacit.estimators.learner_kinds import makes_linear_models
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import Source
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.registry import mechanism_type
-from tacit.teachers.corrections.learners import check_correcting
+from tacit.teachers.corrections.learners import can_correct, check_correcting
 from tacit.teachers.partition import Partition, votes_moved
 
 
 def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
     """Return the method in force: the one given, or what "auto" stands for.
 
-    "auto" is ``Corrections`` for the built-in teachers and ``Votes`` for any learner, and for
-    votes counted elsewhere.
+    "auto" is ``Corrections`` for the built-in teachers, and for a learner of linear models that can
+    correct unless a ``student`` is given. It is ``Votes`` for other learners, whose students need
+    not be linear, and for votes counted elsewhere. Public facts alone.
     """
     if isinstance(settings.learner, str):
         raise InvalidArgument(
@@ -29,13 +30,22 @@ def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
         )
     method = settings.method
     if isinstance(method, str) and method == "auto":
-        built_in = settings.learner is None and source != "votes"
-        return Corrections() if built_in else Votes()
+        return Corrections() if _corrects(settings, source) else Votes()
     if not isinstance(method, Votes | Corrections):
         raise InvalidArgument(
             f"`method` must be 'auto', Votes(...) or Corrections(...), got {method!r}."
         )
     return method
+
+
+def _corrects(settings: Any, source: Source) -> bool:
+    """Whether "auto" stands for ``Corrections``."""
+    if source == "votes":
+        return False
+    if settings.learner is None:
+        return True
+    is_linear = is_auto(settings.student) and makes_linear_models(settings.learner)
+    return is_linear and can_correct(settings.learner)
 
 
 def is_auto(value: Any) -> bool:
@@ -148,5 +158,5 @@ def student_chooses(settings: Any, votes: Votes) -> bool:
     """
     if not is_auto(votes.query):
         return votes.query is not None
-    is_default = is_auto(settings.student) and is_linear(settings.learner)
+    is_default = is_auto(settings.student) and makes_linear_models(settings.learner)
     return is_default and mechanism_type(votes.mechanism).prices_alike

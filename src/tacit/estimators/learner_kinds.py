@@ -43,7 +43,7 @@ _KEEPS_LINEAR = (
 """Preparations behind which a linear model is one of the points, as numbers or indicators."""
 
 
-def is_linear(learner: Any) -> bool:
+def makes_linear_models(learner: Any) -> bool:
     """Whether the learner makes a linear model, also behind preparation that keeps it linear.
 
     Examples
@@ -51,14 +51,14 @@ def is_linear(learner: Any) -> bool:
     >>> from sklearn.linear_model import LogisticRegression
     >>> from sklearn.pipeline import make_pipeline
     >>> from sklearn.preprocessing import PolynomialFeatures
-    >>> is_linear(make_pipeline(StandardScaler(), LogisticRegression()))
+    >>> makes_linear_models(make_pipeline(StandardScaler(), LogisticRegression()))
     True
-    >>> is_linear(make_pipeline(PolynomialFeatures(), LogisticRegression()))
+    >>> makes_linear_models(make_pipeline(PolynomialFeatures(), LogisticRegression()))
     False
     """
     if isinstance(learner, Pipeline):
         *before, (_, last) = learner.steps
-        return all(_keeps_linear(step) for _, step in before) and is_linear(last)
+        return all(_keeps_linear(step) for _, step in before) and makes_linear_models(last)
     return isinstance(learner, LinearClassifierMixin)
 
 

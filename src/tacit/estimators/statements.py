@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.accounting.price import price
+from tacit.errors import LearnerBottleneckWarning
+from tacit.estimators.bottleneck import bottleneck
 from tacit.estimators.correction_settings import CorrectionSettings
 from tacit.estimators.protection import Protection
 from tacit.estimators.releases import Released, ReleasedRounds, ReleasedVotes
@@ -87,9 +89,16 @@ def warn_about_answers(released: ReleasedVotes) -> None:
     )
 
 
-def _warn(text: str) -> None:
+def warn_about_learner(settings: VoteSettings, n_classes: int) -> None:
+    """Warn when other teachers are known to do better than the learner on shards of this size."""
+    text = bottleneck(settings, n_classes)
+    if text is not None:
+        _warn(text, LearnerBottleneckWarning)
+
+
+def _warn(text: str, category: type[UserWarning] = UserWarning) -> None:
     """Warn at the line of the caller outside tacit."""
     level, frame = 1, sys._getframe()
     while frame.f_back is not None and frame.f_globals["__name__"].startswith("tacit."):
         level, frame = level + 1, frame.f_back
-    warnings.warn(text, UserWarning, stacklevel=level)
+    warnings.warn(text, category, stacklevel=level)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 from sklearn.tree import DecisionTreeClassifier
 
 import tacit.estimators.voting
-from tacit import PATEClassifier, PublicPool
+from tacit import PATEClassifier, PublicPool, Votes
 from tacit.audit import SeededNoise
 from tacit.errors import InvalidArgument
 from tacit.noise import NoiseSource
@@ -328,7 +328,9 @@ def test_no_private_value_decides_which_error_is_raised(task, relation, cells, l
     X = task.X[:12].copy()
     X[:2] = np.reshape(cells, (2, 3))
     protect = {"protect": "labels"} if relation == "labels" else {"neighbouring": relation}
-    clf = Seeded(LogisticRegression(), epsilon=1.0, classes=[0, 1], n_teachers=3, **protect)
+    clf = Seeded(
+        LogisticRegression(), epsilon=1.0, classes=[0, 1], n_teachers=3, method=Votes(), **protect
+    )
     groups = names if relation == "add-remove" else None
     if relation == "labels":
         X = task.X[:12]  # features are public here
@@ -346,7 +348,9 @@ def test_no_cell_of_a_list_or_object_array_decides_which_error_is_raised(task, c
     for position, cell in enumerate(cells[:36]):
         rows[position // 3][position % 3] = cell
     for X in (rows, np.array(rows, dtype=object)):
-        clf = Seeded(LogisticRegression(), epsilon=1.0, classes=[0, 1], n_teachers=3)
+        clf = Seeded(
+            LogisticRegression(), epsilon=1.0, classes=[0, 1], n_teachers=3, method=Votes()
+        )
         assert outcome(lambda X=X, clf=clf: clf.fit(X, task.y[:12], X_public=task.pool)) == "[]"
 
 

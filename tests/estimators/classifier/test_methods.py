@@ -9,13 +9,18 @@ import numpy as np
 import pytest
 import sklearn
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import PolynomialFeatures, StandardScaler
 from sklearn.svm import LinearSVC
+from sklearn.tree import DecisionTreeClassifier
 
 from tacit import Corrections, PATEClassifier, PublicPool, Votes
-from tacit.errors import InvalidArgument
+from tacit.errors import InvalidArgument, LearnerBottleneckWarning
 from tacit.estimators.combinations import check_combination, resolve_method
 from tacit.labeling import ExternalVotes
 from tacit.mechanisms import GaussianVote
@@ -92,20 +97,60 @@ def test_a_search_goes_through_the_settings_of_a_method(task):
         (None, "records", Corrections),
         (None, "shards", Corrections),
         (None, "votes", Votes),
-        (LogisticRegression(), "records", Votes),
-        (LogisticRegression(), "shards", Votes),
+        (LogisticRegression(), "records", Corrections),
+        (LogisticRegression(), "shards", Corrections),
+        (LogisticRegression(), "votes", Votes),
+        (make_pipeline(StandardScaler(), LinearSVC()), "records", Corrections),
+        (make_pipeline(PolynomialFeatures(), LinearSVC()), "records", Votes),
+        (LinearDiscriminantAnalysis(), "records", Votes),
+        (KNeighborsClassifier(), "records", Votes),
+        (DecisionTreeClassifier(), "shards", Votes),
     ],
 )
-def test_auto_is_corrections_for_built_in_teachers_and_votes_for_a_learner(learner, source, kind):
+def test_auto_is_corrections_for_built_in_teachers_and_linear_learners(learner, source, kind):
     assert type(resolve_method(classifier(learner), source)) is kind
     given = Votes(n_questions=3)
     assert resolve_method(classifier(learner, method=given), source) is given
 
 
+def test_a_student_of_your_own_is_trained_on_votes():
+    clf = classifier(LogisticRegression(), student=DecisionTreeClassifier())
+    assert type(resolve_method(clf, "records")) is Votes
+
+
 def test_the_method_in_force_is_told(task):
-    for learner, name in ((None, "Corrections"), (LogisticRegression(), "Votes")):
+    learners = (
+        (None, "Corrections"),
+        (LogisticRegression(), "Corrections"),
+        (LinearDiscriminantAnalysis(), "Votes"),
+    )
+    for learner, name in learners:
         clf = classifier(learner).fit(task.X, task.y, X_public=task.pool)
         assert clf.resolved_params_["method"] == name
+
+
+@pytest.mark.parametrize(
+    ("learner", "width", "words"),
+    [
+        (HistGradientBoostingClassifier(max_iter=2), 2, "min_samples_leaf"),
+        (DecisionTreeClassifier(), 4, "five classes"),
+        (make_pipeline(StandardScaler(), DecisionTreeClassifier()), 4, "five classes"),
+    ],
+)
+def test_a_learner_that_limits_the_run_is_named_before_anything_is_spent(learner, width, words):
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(300, width)), rng.normal(size=(20, width))
+    y = (X[:, 0] > 0).astype(int)
+    with pytest.warns(LearnerBottleneckWarning, match=words):
+        classifier(learner).fit(X, y, X_public=pool)
+    # Whoever chose votes is not asked again.
+    classifier(learner, method=Votes()).fit(X, y, X_public=pool)
+
+
+def test_learners_that_nothing_speaks_against_are_not_warned_about():
+    rng = np.random.default_rng(0)
+    X, pool = rng.normal(size=(300, 2)), rng.normal(size=(20, 2))
+    classifier(DecisionTreeClassifier()).fit(X, (X[:, 0] > 0).astype(int), X_public=pool)
 
 
 @pytest.mark.parametrize("method", ["votes", None, Votes, 3, LogisticRegression()], ids=repr)

@@ -11,7 +11,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit import PATEClassifier
+from tacit import PATEClassifier, Votes
 from tacit.accounting.budget import Neighbouring
 from tacit.data.shards import ShardFolder, write_shards
 from tacit.errors import InvalidArgument
@@ -55,7 +55,7 @@ def pool() -> Any:
 def made(**changed: Any) -> PATEClassifier:
     settings: dict[str, Any] = {
         "epsilon": 50.0, "delta": 1e-6, "classes": ["no", "yes"], "neighbouring": "add-remove",
-        "random_state": 0,
+        "random_state": 0, "method": Votes(),
     } | changed  # fmt: skip
     return PATEClassifier(settings.pop("learner", LogisticRegression()), **settings)
 

@@ -293,6 +293,23 @@ def check_correcting(learner: Any) -> None:
         )
 
 
+def can_correct(learner: Any) -> bool:
+    """Return whether ``check_correcting`` accepts a learner.
+
+    Examples
+    --------
+    >>> from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> can_correct(LogisticRegression()), can_correct(LinearDiscriminantAnalysis())
+    (True, False)
+    """
+    try:
+        check_correcting(learner)
+    except InvalidArgument:
+        return False
+    return True
+
+
 def _stack(first: Any, second: Any) -> Any:
     """Return two tables of one form, one above the other."""
     if hasattr(first, "iloc"):
