@@ -22,6 +22,8 @@ The whole tree::
         ├── LedgerCorrupt                               a row was changed, removed or reordered
         └── LedgerFormatError                           written by another version of the format
 
+and one warning, ``LearnerBottleneckWarning``.
+
 Messages pass the privacy door too: none of them holds counts, records, margins or anything else
 that depends on private data.
 """

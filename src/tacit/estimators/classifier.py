@@ -96,8 +96,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     method : "auto", Votes or Corrections
         ``Votes(...)``: teachers vote on public points, and any student learns from that.
         ``Corrections(...)``: teachers correct a linear student in rounds. Each carries its own
-        settings. "auto": ``Corrections()`` for the built-in teachers and for learners of linear
-        models with sample weights, ``Votes()`` for other learners or with a ``student``.
+        settings. "auto": ``Corrections()`` for the built-in teachers and for linear learners with
+        sample weights, ``Votes()`` for other learners or with a ``student``.
     student : "auto" or estimator
         Trained on released votes. "auto": one that knows the variance of noisy shares, linear in
         coordinates learnt from the pool (``NoiseAwareStudent``) or with a kernel

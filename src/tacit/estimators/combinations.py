@@ -7,7 +7,7 @@ from typing import Any
 from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
-from tacit.estimators.learner_kinds import makes_linear_models
+from tacit.estimators.learner_kinds import is_linear, makes_linear_models
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import Source
 from tacit.mechanisms.base import VoteMechanism
@@ -19,9 +19,9 @@ from tacit.teachers.partition import Partition, votes_moved
 def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
     """Return the method in force: the one given, or what "auto" stands for.
 
-    "auto" is ``Corrections`` for the built-in teachers, and for a learner of linear models that can
-    correct unless a ``student`` is given. It is ``Votes`` for other learners, whose students need
-    not be linear, and for votes counted elsewhere. Public facts alone.
+    "auto" is ``Corrections`` for the built-in teachers, and for a linear learner that can correct
+    unless a ``student`` is given. It is ``Votes`` for other learners, whose students need not be
+    linear, and for votes counted elsewhere. Public facts alone.
     """
     if isinstance(settings.learner, str):
         raise InvalidArgument(
@@ -44,8 +44,9 @@ def _corrects(settings: Any, source: Source) -> bool:
         return False
     if settings.learner is None:
         return True
-    is_linear = is_auto(settings.student) and makes_linear_models(settings.learner)
-    return is_linear and can_correct(settings.learner)
+    # Fits of others, also of pipelines, cost too much: each round fits every shard again.
+    linear = is_auto(settings.student) and is_linear(settings.learner)
+    return linear and can_correct(settings.learner)
 
 
 def is_auto(value: Any) -> bool:

@@ -18,13 +18,13 @@ from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.assumptions import fit_assumptions
 from tacit.estimators.checks import auto_or_number, number_of_teachers
+from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Corrections
 from tacit.estimators.protection import Protection
 from tacit.estimators.vote_settings import (
     are_numbers,
     check_representation,
     is_chosen,
-    is_linear,
     pool_coordinates,
 )
 from tacit.mechanisms.clipped_mean import ClippedMean

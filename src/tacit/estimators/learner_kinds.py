@@ -43,6 +43,14 @@ _KEEPS_LINEAR = (
 """Preparations behind which a linear model is one of the points, as numbers or indicators."""
 
 
+def is_linear(learner: Any) -> bool:
+    """Whether the learner is a linear classifier of scikit-learn by itself.
+
+    A pipeline brings its own, per-shard preparation.
+    """
+    return isinstance(learner, LinearClassifierMixin)
+
+
 def makes_linear_models(learner: Any) -> bool:
     """Whether the learner makes a linear model, also behind preparation that keeps it linear.
 
@@ -59,7 +67,7 @@ def makes_linear_models(learner: Any) -> bool:
     if isinstance(learner, Pipeline):
         *before, (_, last) = learner.steps
         return all(_keeps_linear(step) for _, step in before) and makes_linear_models(last)
-    return isinstance(learner, LinearClassifierMixin)
+    return is_linear(learner)
 
 
 def _keeps_linear(step: Any) -> bool:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.linear_model._base import LinearClassifierMixin
-from sklearn.pipeline import Pipeline
 
 from tacit import validation
 from tacit.accounting.answer import Output
@@ -21,6 +19,7 @@ from tacit.errors import InvalidArgument
 from tacit.estimators.assumptions import fit_assumptions
 from tacit.estimators.checks import auto_or_number, number_of_teachers, refuse_silent
 from tacit.estimators.combinations import is_auto, student_chooses
+from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Votes
 from tacit.estimators.protection import Protection
 from tacit.labeling import question_keys
@@ -255,11 +254,6 @@ def pool_coordinates(pool: PublicPool, representation: PoolRepresentation) -> tu
     """Return principal coordinates fitted on the pool, and their name."""
     representation.fit(pool.points)
     return representation, f"PoolRepresentation, {representation.directions_.shape[1]} coordinates"
-
-
-def is_linear(learner: Any) -> bool:
-    # A pipeline brings its own, per-shard preparation.
-    return isinstance(learner, LinearClassifierMixin) and not isinstance(learner, Pipeline)
 
 
 def are_numbers(points: Any) -> bool:
