@@ -84,8 +84,9 @@ def test_operations_do_what_they_show(tmp_path: Path, monkeypatch: pytest.Monkey
     y = (X[:, 0] > 0).astype(int)
     account = tacit.open_ledger("patients.sqlite", budget=Budget(2.0, 1e-4))
     clf = tacit.PATEClassifier(
-        LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1], ledger=account
-    )
+        LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1], ledger=account,
+        method=tacit.Votes(),
+    )  # fmt: skip
     clf.fit(X, y, X_public=rng.normal(size=(30, 2)))
     account.close()
     oracle = tacit.PrivateOracle(

@@ -104,8 +104,9 @@ def test_data_frames_keep_names_and_categories(tmp_path):
     X = frame(0, 2000)
     y = (X["age"] > 50).astype(int).to_numpy()
     clf = PATEClassifier(
-        DecisionTreeClassifier(), epsilon=2.0, delta=1e-5, classes=[0, 1], representation=None
-    )
+        DecisionTreeClassifier(), epsilon=2.0, delta=1e-5, classes=[0, 1], representation=None,
+        method=Votes(),
+    )  # fmt: skip
     from sklearn.compose import make_column_transformer
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder

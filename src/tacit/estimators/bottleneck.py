@@ -31,7 +31,7 @@ def bottleneck(settings: VoteSettings, n_classes: int) -> str | None:
         return None
     size = n_units // settings.n_teachers
     leaf = _smallest_leaf(settings.learner)
-    told = f"Each {learner_name(settings.learner)} is trained on about {size} records."
+    told = f"Each {learner_name(final_step(settings.learner))} is trained on about {size} records."
     if size < _LEAVES * leaf:
         return (
             f"{told} With leaves of at least {leaf} its trees hardly split: votes were right on "
@@ -61,5 +61,4 @@ def _smallest_leaf(learner: Any) -> int:
 
 def _width(points: Any) -> int:
     """Return the number of columns; texts count as many."""
-    shape = getattr(points, "shape", ())
-    return int(shape[1]) if len(shape) == 2 else _FEW_COLUMNS + 1
+    return int(points.shape[1]) if getattr(points, "ndim", 0) == 2 else _FEW_COLUMNS + 1

@@ -256,7 +256,8 @@ def test_neighbours_differ_in_one_vote_per_question(
         (task.X, task.y, people),
         change(task.X, task.y, people),
     ):
-        clf = Seeded(learner, epsilon=1.0, classes=[0, 1], n_teachers=20, random_state=1, **protect)
+        voting = {"n_teachers": 20, "method": Votes(), "random_state": 1, **protect}
+        clf = Seeded(learner, epsilon=1.0, classes=[0, 1], **voting)
         pool = None if relation == "labels" else task.pool
         clf.fit(X, y, X_public=pool, groups=names if grouped else None)
     one, other = votes
@@ -294,7 +295,8 @@ def test_one_odd_cell_of_a_frame_moves_one_vote(task, votes, column, cell):
     changed = [list(row) for row in private]
     changed[11][["age", "category", "word"].index(column)] = cell
     for records in (private, changed):
-        clf = Seeded(learner, epsilon=1.0, classes=[0, 1], n_teachers=20, random_state=1)
+        voting = {"n_teachers": 20, "method": Votes(), "random_state": 1}
+        clf = Seeded(learner, epsilon=1.0, classes=[0, 1], **voting)
         clf.fit(frame(records), task.y, X_public=pool)
     one, other = votes
     assert np.abs(one - other).sum(axis=1).max() <= 2
