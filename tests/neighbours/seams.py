@@ -106,7 +106,9 @@ def _votes(record: Record, before: Record | None, halt: bool) -> Iterator[Any]:
         def recorded(self: Any, X: Any) -> IntArray:
             found = original(self, X)
             alive.append(self)
-            before_now = cast.get(id(self), np.empty(0, dtype=found.dtype))
+            # Put last again: every teacher votes at the end, but not every one has a record to
+            # be tested on before.
+            before_now = cast.pop(id(self), np.empty(0, dtype=found.dtype))
             cast[id(self)] = np.concatenate([before_now, found])
             return found
 
