@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.datasets import make_circles, make_classification, make_friedman1, make_moons
 from sklearn.ensemble import (
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
@@ -38,6 +37,7 @@ from benchmarks._record import RESULTS
 
 from tacit import NoiseAwareStudent, PATEClassifier
 from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.sets.synthetic import CURVED, draw_curved
 from tacit.errors import LearnerBottleneckWarning
 from tacit.teachers import equal_split
 from tacit.teachers.train import train_and_count
@@ -55,32 +55,10 @@ LEARNERS: dict[str, Any] = {
 }
 
 
-def generate(name: str, seed: int) -> tuple[Any, Any]:
-    """Return points and labels."""
-    n, rng = PRIVATE + POOL + TEST, np.random.default_rng(seed)
-    if name == "circles":
-        return make_circles(n, noise=0.15, factor=0.5, random_state=seed)
-    if name == "moons":
-        return make_moons(n, noise=0.25, random_state=seed)
-    if name == "five classes":
-        return make_classification(
-            n, n_features=20, n_informative=10, n_classes=5, class_sep=1.5, random_state=seed
-        )
-    if name == "xor":
-        X = rng.normal(size=(n, 10))
-        return X, (X[:, 0] * X[:, 1] > 0).astype(int)
-    X, value = make_friedman1(n, n_features=10, noise=1.0, random_state=seed)
-    return X, (value > np.median(value)).astype(int)
-
-
-DATA = ("circles", "moons", "xor", "friedman", "five classes")
-
-
 def measure(data: str, learner: str, seed: int) -> dict[str, Any]:
     """Return accuracies of the default, a linear student, and the vote without noise."""
-    X, y = generate(data, seed)
-    order = np.random.default_rng(seed).permutation(len(X))
-    X, y = X[order], y[order]
+    drawn = draw_curved(data, PRIVATE + POOL + TEST, seed=seed)
+    X, y = drawn.X, drawn.y
     private, pool, test = np.split(np.arange(len(X)), [PRIVATE, PRIVATE + POOL])
     classes = np.unique(y)
     clf = PATEClassifier(
@@ -124,7 +102,7 @@ def main() -> None:
     """Measure what is not there yet."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", default="0:5")
-    parser.add_argument("--data", default=",".join(DATA))
+    parser.add_argument("--data", default=",".join(CURVED))
     parser.add_argument("--learners", default="neighbours,svc,tree")
     options = parser.parse_args()
     first, last = map(int, options.seeds.split(":"))

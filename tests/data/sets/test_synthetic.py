@@ -6,7 +6,12 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.data.sets.synthetic import LogisticModel, best_logistic_error
+from tacit.data.sets.synthetic import (
+    CURVED,
+    LogisticModel,
+    best_logistic_error,
+    draw_curved,
+)
 from tacit.errors import InvalidArgument
 
 
@@ -43,3 +48,13 @@ def test_bad_settings_are_refused() -> None:
         LogisticModel(strength=0.0, rng=np.random.default_rng(0))
     with pytest.raises(InvalidArgument, match="`rng`"):
         LogisticModel(rng=0)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", CURVED)
+def test_curved_records_are_shuffled_repeatable_and_of_classes_alike(name: str) -> None:
+    data, again = draw_curved(name, 1000, seed=3), draw_curved(name, 1000, seed=3)
+    np.testing.assert_array_equal(data.X, again.X)
+    np.testing.assert_array_equal(data.y, again.y)
+    for part in (data.y[:500], data.y[500:]):  # 500 draws: eight deviations, below 1e-13
+        shares = np.bincount(part) / len(part)
+        assert np.abs(shares - 1 / len(shares)).max() < 8 * np.sqrt(0.25 / len(part))

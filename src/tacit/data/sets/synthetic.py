@@ -1,4 +1,4 @@
-"""Generated data whose best possible error is known: the yardstick of the demonstration."""
+"""Generated data: a model whose best possible error is known, and truths that are not linear."""
 
 from __future__ import annotations
 
@@ -8,11 +8,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from scipy import integrate, special
+from sklearn.datasets import make_circles, make_classification, make_friedman1, make_moons
 
 from tacit import validation
+from tacit.data.sets.loaders import Labelled
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
+
+CURVED = ("circles", "moons", "xor", "friedman", "five-classes")
+"""The names that ``draw_curved`` accepts."""
 
 
 @dataclass(frozen=True)
@@ -104,3 +109,41 @@ def best_logistic_error(strength: float) -> float:
     near, _ = integrate.quad(wrong, 0.0, edge, epsabs=1e-13, epsrel=1e-11)
     far, _ = integrate.quad(wrong, edge, 40.0, epsabs=1e-13, epsrel=1e-11)
     return float(near + far)
+
+
+def draw_curved(name: str, n: int, *, seed: int) -> Labelled:
+    """Return ``n`` records that no linear classifier labels well.
+
+    Parameters
+    ----------
+    name : {"circles", "moons", "xor", "friedman", "five-classes"}
+        "xor": whether the first two of ten normal columns have the same sign. "friedman": whether
+        Friedman's first function, of five of ten columns, is above its median.
+    n : int
+    seed : int
+
+    Examples
+    --------
+    >>> data = draw_curved("moons", 100, seed=0)
+    >>> data.X.shape, sorted(set(data.y.tolist()))
+    ((100, 2), [0, 1])
+    """
+    validation.one_of(CURVED, name=name)
+    n, seed = validation.positive_integer(n=n), validation.integer(0, seed=seed)
+    if name == "circles":
+        X, y = make_circles(n, noise=0.15, factor=0.5, random_state=seed)
+    elif name == "moons":
+        X, y = make_moons(n, noise=0.25, random_state=seed)
+    elif name == "five-classes":
+        X, y = make_classification(
+            n, n_features=20, n_informative=10, n_classes=5, class_sep=1.5, random_state=seed
+        )
+    elif name == "xor":
+        X = np.random.default_rng(seed).normal(size=(n, 10))
+        y = X[:, 0] * X[:, 1] > 0
+    else:
+        X, value = make_friedman1(n, n_features=10, noise=1.0, random_state=seed)
+        y = value > np.median(value)
+    # Some generators return one class after the other.
+    order = np.random.default_rng(seed).permutation(n)
+    return Labelled(X[order], y[order].astype(np.int64))
