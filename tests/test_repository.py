@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import subprocess
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +142,17 @@ def test_the_readme_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr().out
     assert printed.startswith("Privacy statement")
     assert re.search(r"^\[[01], [01]\]$", printed, flags=re.MULTILINE)
+
+
+def test_the_readme_lists_every_extra_once() -> None:
+    extras = set(
+        tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    )
+    readme = (ROOT / "README.md").read_text()
+    rows = re.findall(r"^\| (`[^|]*`) \|", readme.partition("| extra |")[2], re.MULTILINE)
+    listed = [name for row in rows for name in re.findall(r"`([a-z]+)`", row)]
+    assert sorted(listed) == sorted(extras)
+
+
+def test_install_commands_work_in_a_checkout() -> None:
+    assert mentions(r"pip install '?tacit" + r"\b") == []

@@ -17,7 +17,7 @@ def service_module(name: str) -> Any:
     except ImportError as error:
         raise InvalidArgument(
             f"The service needs packages that are not installed ({error.name}): "
-            "pip install 'tacit[service]'."
+            "pip install '.[service]' in the checkout."
         ) from error
 
 

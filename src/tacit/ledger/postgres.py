@@ -131,7 +131,7 @@ class PostgresDatabase(Database):
             engine = sa.create_engine(self._url, connect_args=arguments, **ENGINE_OPTIONS)
         except ImportError as error:
             raise LedgerUnavailable(
-                "A PostgreSQL ledger needs psycopg: pip install 'tacit[postgres]'."
+                "A PostgreSQL ledger needs psycopg: pip install '.[postgres]' in the checkout."
             ) from error
         super().__init__(engine, timeout)
 

@@ -69,7 +69,7 @@ def _figure() -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise InvalidArgument(
-            "`plot` needs matplotlib, which is not installed: pip install 'tacit[plots]'."
+            "`plot` needs matplotlib: pip install '.[plots]' in the checkout."
         ) from None
     figure = Figure(figsize=(8, 5), layout="constrained")
     return figure, figure.add_subplot()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import hashlib
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -162,12 +161,6 @@ def test_every_source_is_encrypted_in_transit_and_every_checksum_whole() -> None
         assert len(known.sha256) == 64
         assert known.content_sha256 is None or len(known.content_sha256) == 64
         assert known.content_sha256 is not None or not known.url_is_plain
-
-
-def test_adult_without_pandas_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(DataUnavailable, match="pip install pandas"):
-        loaders.load_adult()
 
 
 def test_mnist_reads_the_idx_layout(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:

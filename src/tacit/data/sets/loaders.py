@@ -335,12 +335,9 @@ def load_adult() -> TrainTest[DataFrame]:
     """Return UCI Adult as two pandas frames, 32,561 and 16,281 rows.
 
     Missing values are NaN; the dot that ends each label of the test file is removed, so
-    ``income`` is ``"<=50K"`` or ``">50K"`` in both. Needs pandas.
+    ``income`` is ``"<=50K"`` or ``">50K"`` in both.
     """
-    try:
-        import pandas
-    except ImportError as error:
-        raise DataUnavailable("load_adult needs pandas: pip install pandas.") from error
+    import pandas
 
     def read(name: str, skiprows: int) -> DataFrame:
         frame = pandas.read_csv(

@@ -29,7 +29,7 @@ def arrow() -> Any:
         import pyarrow.compute
     except ImportError:
         raise InvalidArgument(
-            "Shards in files need pyarrow: pip install 'tacit[frames]'."
+            "Shards in files need pyarrow: pip install '.[parquet]' in the checkout."
         ) from None
     return pyarrow
 

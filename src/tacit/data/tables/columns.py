@@ -175,7 +175,9 @@ def _parquet(path: Path) -> Any:
         from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
     except ImportError:
-        raise InvalidArgument("Parquet files need pyarrow: pip install 'tacit[frames]'.") from None
+        raise InvalidArgument(
+            "Parquet files need pyarrow: pip install '.[parquet]' in the checkout."
+        ) from None
     with opened(path) as file:
         content = io.BytesIO(file.read())
     try:

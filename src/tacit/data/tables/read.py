@@ -73,7 +73,6 @@ def read_pool(
         table, _ = sparse_rows(path, reading, width=width, private=False)
         schema = schema or Schema.of_numbers(table.shape[1], sparse=True)
         return Pool(_not_empty(table, table.shape[0], path), schema, None)
-    _need_pandas()
     names = names_in(path, reading, private=False)
     for name in categories:
         if name not in names:
@@ -200,7 +199,6 @@ def read_table(path: str | Path, schema: Schema, *, reading: ReadOptions | None 
     if reading.format_of(place) is Format.LIBSVM:
         rows, _ = sparse_rows(place, reading, width=schema.width, private=True)
         return PointReader(schema).records(rows)
-    _need_pandas()
     return _table(_private_cells(place, schema, reading, {}), schema)
 
 
@@ -229,7 +227,6 @@ def read_points(path: Path, schema: Schema, reading: ReadOptions) -> Any:
         return _not_empty(table, table.shape[0], path)
     if reading.format_of(path) is Format.LIBSVM:
         raise InvalidArgument("This model was trained on named columns: give it CSV or Parquet.")
-    _need_pandas()
     names = names_in(path, reading, private=False)
     missing = [name for name in schema.names if name not in names]
     if missing:
@@ -244,15 +241,6 @@ def _not_empty(table: Any, rows: int, path: Path) -> Any:
     if rows == 0:
         raise InvalidArgument(f"{str(path)!r} holds no points.")
     return table
-
-
-def _need_pandas() -> None:
-    try:
-        import pandas  # noqa: F401
-    except ImportError:
-        raise InvalidArgument(
-            "Tables with named columns need pandas: pip install 'tacit[frames]'."
-        ) from None
 
 
 # What a private file has instead is not shown: without a header, that is the first record.

@@ -81,7 +81,7 @@ class ScikitActiveML:
         if not hasattr(self.strategy, "query"):
             raise InvalidArgument(
                 "`strategy` must be a query strategy of scikit-activeml (pip install "
-                f"'tacit[active]'), got {type(self.strategy).__name__}."
+                f"'.[active]'), got {type(self.strategy).__name__}."
             )
         copy = clone(self.strategy)
         return copy.set_params(random_state=seed) if "random_state" in copy.get_params() else copy
@@ -93,7 +93,7 @@ class ScikitActiveML:
             from skactiveml.classifier import SklearnClassifier
         except ImportError as error:
             raise InvalidArgument(
-                "`strategy` needs scikit-activeml: pip install 'tacit[active]'."
+                "`strategy` needs scikit-activeml: pip install '.[active]' in the checkout."
             ) from error
         model = LogisticRegression(C=1 / SELECTOR_PENALTY, max_iter=1000)
         return SklearnClassifier(model, classes=classes.tolist())

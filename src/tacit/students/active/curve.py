@@ -57,13 +57,13 @@ class LearningCurve:
         return {"asked": [int(number) for number in self.asked], **known}
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the curve with matplotlib (``pip install 'tacit[plots]'``); return the axes."""
+        """Draw the curve with matplotlib (``pip install '.[plots]'``); return the axes."""
         if axes is None:
             try:
                 from matplotlib.figure import Figure
             except ImportError as error:
                 raise InvalidArgument(
-                    "`plot` needs matplotlib: pip install 'tacit[plots]', or pass axes of your own."
+                    "`plot` needs matplotlib: pip install '.[plots]', or pass axes of your own."
                 ) from error
             axes = Figure(figsize=(6, 4), layout="constrained").subplots()
         axes.plot(self.asked, self.foreseen, "o-", label="next labels foreseen")
