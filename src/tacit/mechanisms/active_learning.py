@@ -64,14 +64,14 @@ class ActiveLearning(LearningMechanism):
     def __post_init__(self) -> None:
         validation.instance(LearningMechanism, base=self.base)
         validation.positive_integer(records=self.records)
-        if self._kept > self.records:
+        if self._subset_size > self.records:
             raise InvalidArgument(
                 f"`base` must be made for at most the {self.records} records there are, "
-                f"got {self._kept}."
+                f"got {self._subset_size}."
             )
 
     @property
-    def _kept(self) -> int:
+    def _subset_size(self) -> int:
         return self.base.labelled + self.base.unlabelled
 
     @property
@@ -90,7 +90,7 @@ class ActiveLearning(LearningMechanism):
 
     @property
     def guarantee(self) -> Budget:
-        return subsampled(self.base.guarantee, subset=self._kept, records=self.records)
+        return subsampled(self.base.guarantee, subset=self._subset_size, records=self.records)
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
         raise InvalidArgument("`records` of an active learner come with a way to ask for labels.")
@@ -105,7 +105,7 @@ class _Asking(ActiveLearning):
     ask: AskLabels
 
     def draw(self, records: PartlyLabelled, *, noise: NoiseSource) -> Hypothesis:
-        subset = sampling.random_subset(self.records, self._kept, noise=noise)
+        subset = sampling.random_subset(self.records, self._subset_size, noise=noise)
         # In random order: the first of them are a random few.
         questions, rest = subset[: self.base.labelled], subset[self.base.labelled :]
         labels = as_labels(self.ask(questions), len(questions))

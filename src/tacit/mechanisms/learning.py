@@ -228,9 +228,10 @@ class RelabelledLearning(LearningMechanism):
             object.__setattr__(self, "kept_taken", self.taken)
         _part("kept_labelled", self.kept_labelled, self.labelled, least=1)
         _part("kept_taken", self.kept_taken, self.taken, least=min(1, self.taken))
-        if self.base.labelled != self._kept:
+        if self.base.labelled != self._base_size:
             raise InvalidArgument(
-                f"`base` must be made for the {self._kept} records kept, got {self.base.labelled}."
+                f"`base` must be made for the {self._base_size} records kept, got "
+                f"{self.base.labelled}."
             )
 
     @property
@@ -238,7 +239,7 @@ class RelabelledLearning(LearningMechanism):
         return self.kept_labelled or 0, self.kept_taken or 0
 
     @property
-    def _kept(self) -> int:
+    def _base_size(self) -> int:
         return sum(self._sizes)
 
     @property

@@ -34,8 +34,8 @@ def gaussian_at_least(sigma: float, least: ArrayLike) -> FloatArray:
     mass = np.exp(-((values / sigma) ** 2) / 2)
     above = np.concatenate([np.cumsum(mass[::-1])[::-1], [0.0]]) / mass.sum()
     place = np.clip(wanted + reach, 0, len(above) - 1).astype(np.int64)
-    found: FloatArray = above[place]
-    return found
+    tails: FloatArray = above[place]
+    return tails
 
 
 def laplace_at_least(scale: float, least: ArrayLike) -> FloatArray:

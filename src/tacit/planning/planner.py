@@ -237,7 +237,7 @@ class _Ask:
     baseline: float
 
     @property
-    def asked(self) -> int:
+    def n_questions(self) -> int:
         if self.questions is not None:
             return min(validation.positive_integer(questions=self.questions), self.n_points)
         shares, classes = self.release is ReleaseKind.SHARE, self.curve.n_classes
@@ -248,7 +248,7 @@ class _Ask:
         sizes = self.sizes(n_records)
         if not sizes or not self.n_points:
             return []
-        makers_by_name = makers(self.budget, self.asked, self.curve.n_classes, self.release)
+        makers_by_name = makers(self.budget, self.n_questions, self.curve.n_classes, self.release)
         candidates = [
             self._best(name, maker, n_records, sizes) for name, maker in makers_by_name.items()
         ]
@@ -275,7 +275,7 @@ class _Ask:
             per_size.append(
                 max(
                     (
-                        judged(name, mechanism, model, teachers, size, self.asked, rough=True)
+                        judged(name, mechanism, model, teachers, size, self.n_questions, rough=True)
                         for mechanism in maker(teachers)
                     ),
                     key=lambda candidate: candidate.value,
@@ -285,7 +285,7 @@ class _Ask:
         if not isinstance(best.mechanism, SparseVote):
             return best  # the others' rough forecast is their exact one
         size, teachers = best.shard_size, best.n_teachers
-        return judged(name, best.mechanism, self._model(size), teachers, size, self.asked)
+        return judged(name, best.mechanism, self._model(size), teachers, size, self.n_questions)
 
     def _model(self, size: int) -> VoteModel:
         """Return how teachers vote; those of larger shards than are known are taken to be alike."""
@@ -323,11 +323,11 @@ class _Ask:
         if needed is None:
             return (
                 f"Records: not even {_MOST_RECORDS:,} would do at epsilon "
-                f"{self.budget.epsilon:g} with {self.asked} questions."
+                f"{self.budget.epsilon:g} with {self.n_questions} questions."
             )
         return (
             f"Records: there are {n_records:,}; about {_rounded(needed):,} would do at epsilon "
-            f"{self.budget.epsilon:g} with {self.asked} questions."
+            f"{self.budget.epsilon:g} with {self.n_questions} questions."
         )
 
     def _epsilon_needed(self, n_records: int) -> str:
@@ -351,7 +351,7 @@ class _Ask:
         sizes = ask.sizes(n_records)
         if not sizes:
             return False
-        maker = gaussian_maker(budget, ask.asked, self.curve.n_classes, self.release)
+        maker = gaussian_maker(budget, ask.n_questions, self.curve.n_classes, self.release)
         return ask.useful(ask._best("gaussian", maker, n_records, sizes))
 
 

@@ -34,10 +34,10 @@ class Replies:
         # JSON allows spaces between values: encrypted or not, the length says nothing.
         self.texts = [text.ljust(longest) for text in written]
 
-    def body(self, answers: Sequence[Answer], asked: int) -> bytes:
+    def body(self, answers: Sequence[Answer], n_questions: int) -> bytes:
         """Return the body of a response to so many questions."""
         parts = [self.texts[0 if a.label is None else 1 + a.label] for a in answers]
-        complete = "true " if len(answers) == asked else "false"
+        complete = "true " if len(answers) == n_questions else "false"
         return f'{{"answers": [{", ".join(parts)}], "complete": {complete}}}'.encode()
 
 

@@ -50,10 +50,10 @@ class FittedStudent:
 
     def _predict_proba(self, points: Any) -> NDArray[np.float64]:
         # A class that was never released has no column of its own: its probability is zero.
-        known = np.asarray(self.model.classes_).astype(np.int64)
-        found = np.asarray(self.model.predict_proba(points))
-        proba = np.zeros((len(found), self.n_classes))
-        proba[:, known] = found
+        released = np.asarray(self.model.classes_).astype(np.int64)
+        columns = np.asarray(self.model.predict_proba(points))
+        proba = np.zeros((len(columns), self.n_classes))
+        proba[:, released] = columns
         return proba
 
 
@@ -149,9 +149,9 @@ def fit_student(
         its own.
     """
     answers = released.answers
-    asked = take(pool, released.positions)
+    points = take(pool, released.positions)
     if released.output is Output.SHARE and _is_default(student) and len(answers):
-        return FittedStudent(_on_shares(pool, asked, answers, n_classes, represented), n_classes)
+        return FittedStudent(_on_shares(pool, points, answers, n_classes, represented), n_classes)
     labels = released_labels(answers)
     if validation.one_of(("unlabelled", "random"), refusals=refusals) == "random":
         refused = labels == UNLABELLED
@@ -162,11 +162,13 @@ def fit_student(
         everywhere = np.full(n_rows(pool), UNLABELLED)
         everywhere[released.positions] = labels
         return FittedStudent(fit_on_labels(student, pool, everywhere), n_classes)
-    kept = np.flatnonzero(labels != UNLABELLED)
-    return FittedStudent(fit_on_labels(student, take(asked, kept), labels[kept]), n_classes)
+    answered = np.flatnonzero(labels != UNLABELLED)
+    return FittedStudent(
+        fit_on_labels(student, take(points, answered), labels[answered]), n_classes
+    )
 
 
-def _on_shares(pool: Any, asked: Any, answers: Any, n_classes: int, represented: bool) -> Any:
+def _on_shares(pool: Any, points: Any, answers: Any, n_classes: int, represented: bool) -> Any:
     """Return the linear student, or the one with a kernel where that explains the shares better."""
     columns = kernel_coordinates(pool, represented=represented)
     each_column = not isinstance(columns, PoolRepresentation)
@@ -175,7 +177,7 @@ def _on_shares(pool: Any, asked: Any, answers: Any, n_classes: int, represented:
     shares = np.array([answer.share for answer in answers])
     for coordinates, model in (linear, curved):
         model.fit_shares(
-            coordinates.transform(asked),
+            coordinates.transform(points),
             shares,
             variance=known_variance(answers),
             classes=np.arange(n_classes),

@@ -160,8 +160,8 @@ class _RareWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         table = sp.csr_matrix(X)
-        found = np.bincount(table.indices[table.data != 0], minlength=table.shape[1])
-        self.weights_ = np.log((1 + table.shape[0]) / (1 + found)) + 1
+        points_with = np.bincount(table.indices[table.data != 0], minlength=table.shape[1])
+        self.weights_ = np.log((1 + table.shape[0]) / (1 + points_with)) + 1
         return self
 
     def transform(self, X: Any) -> Any:

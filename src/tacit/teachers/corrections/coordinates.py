@@ -67,8 +67,8 @@ class Coordinates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _finite(rows: FloatArray) -> FloatArray:
-    found: FloatArray = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
-    return found
+    finite: FloatArray = np.nan_to_num(rows, nan=0.0, posinf=0.0, neginf=0.0)
+    return finite
 
 
 def with_constant(rows: FloatArray) -> FloatArray:
@@ -99,8 +99,8 @@ def contrasts(n_classes: int) -> FloatArray:
         basis[column + 1, column] = column + 1.0
     lengths = np.sqrt((basis**2).sum(axis=0))
     # Columns of squared length one half: only so the one contrast of two classes is the log-odds.
-    found: FloatArray = basis / lengths / np.sqrt(2.0)
-    return found
+    columns: FloatArray = basis / lengths / np.sqrt(2.0)
+    return columns
 
 
 def as_contrasts(scores: FloatArray) -> FloatArray:
@@ -111,5 +111,5 @@ def as_contrasts(scores: FloatArray) -> FloatArray:
     >>> as_contrasts(np.array([[-1.0, 1.0]])).round(6).tolist()
     [[2.0]]
     """
-    found: FloatArray = 2 * (scores @ contrasts(scores.shape[1]))
-    return found
+    differences: FloatArray = 2 * (scores @ contrasts(scores.shape[1]))
+    return differences

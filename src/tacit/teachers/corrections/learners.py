@@ -161,16 +161,16 @@ def residual_weights(labels: NDArray[np.int64], proba: FloatArray) -> FloatArray
     >>> (w - w.sum() / 3).round(6).tolist()
     [[0.8, -0.5, -0.3]]
     """
-    known = np.flatnonzero(labels != UNKNOWN)
-    own = labels[known]
+    labelled = np.flatnonzero(labels != UNKNOWN)
+    own = labels[labelled]
     # A student that overflowed is sure of nothing.
-    there = np.nan_to_num(proba[known], nan=1 / proba.shape[1])
+    there = np.nan_to_num(proba[labelled], nan=1 / proba.shape[1])
     others = there.copy()
-    others[np.arange(len(known)), own] = 0.0
-    found = np.zeros_like(proba)
-    found[known] = others.max(axis=1, keepdims=True) - others
-    found[known, own] += 1 - there[np.arange(len(known)), own]
-    return found
+    others[np.arange(len(labelled)), own] = 0.0
+    weights = np.zeros_like(proba)
+    weights[labelled] = others.max(axis=1, keepdims=True) - others
+    weights[labelled, own] += 1 - there[np.arange(len(labelled)), own]
+    return weights
 
 
 class _Fitting:
@@ -241,18 +241,18 @@ def class_scores(model: Any, points: Any, n_classes: int) -> FloatArray:
     restart(DEFAULT)
     seen = own_copy(points)
     if hasattr(model, "decision_function"):
-        found = np.asarray(model.decision_function(seen), dtype=np.float64)
-        if found.ndim == 1:
-            found = np.column_stack([-found / 2, found / 2])
+        scores = np.asarray(model.decision_function(seen), dtype=np.float64)
+        if scores.ndim == 1:
+            scores = np.column_stack([-scores / 2, scores / 2])
     else:
         proba = np.asarray(model.predict_proba(seen), dtype=np.float64)
-        found = np.log(np.clip(proba, _SURE, 1.0))
-    if found.shape != (n_rows(points), n_classes):
+        scores = np.log(np.clip(proba, _SURE, 1.0))
+    if scores.shape != (n_rows(points), n_classes):
         raise InvalidArgument(
             f"`learner` must give one score per class and point, {n_classes} columns, got an "
-            f"array of shape {found.shape}."
+            f"array of shape {scores.shape}."
         )
-    centred: FloatArray = found - found.mean(axis=1, keepdims=True)
+    centred: FloatArray = scores - scores.mean(axis=1, keepdims=True)
     return centred
 
 

@@ -148,8 +148,8 @@ class LogisticTask:
             # Padded sizes and the dimension decide: the first is a shard's own, the other public.
             solve = _dual if features.shape[1] <= features.shape[2] else _primal
             residual = solve(whitened, start, target, self._n_classes)
-            found: FloatArray = np.matmul(whitened.transpose(0, 2, 1), residual)
-        return found.reshape(len(features), -1)
+            whitened_sums: FloatArray = np.matmul(whitened.transpose(0, 2, 1), residual)
+        return whitened_sums.reshape(len(features), -1)
 
 
 def _dual(
@@ -204,8 +204,8 @@ def _weighed(turned: FloatArray, weights: FloatArray, whitened: FloatArray) -> F
     """Return the sums over records of w[p] h[b] w[q], of shape (shards, p, q, b)."""
     n_shards, size, width = weights.shape
     rows = (whitened[..., None] * weights[:, :, None, :]).reshape(n_shards, size, -1)
-    found: FloatArray = np.matmul(turned, rows)
-    return found.reshape(n_shards, turned.shape[1], whitened.shape[2], width)
+    sums: FloatArray = np.matmul(turned, rows)
+    return sums.reshape(n_shards, turned.shape[1], whitened.shape[2], width)
 
 
 def _at(scores: FloatArray, target: FloatArray, n_classes: int) -> tuple[FloatArray, FloatArray]:

@@ -47,19 +47,19 @@ class Metric:
         """Return the metric around a student.
 
         ``curved`` says that teachers start at the student, where it is sure of many points. Others
-        start at a model that knows nothing, where the loss is most curved. Their steps would be
+        start at a model of equal scores, where the loss is most curved. Their steps would be
         too short by the ratio of the two curvatures; its square root is made up for, which does
         not lose what the caution is worth under noise.
         """
-        found = probabilities(pool @ weights, n_classes)
-        around = np.maximum(_spread(found), _FLOOR)
-        curvature = around if curved else _spread(np.full_like(found, 1 / n_classes))
+        proba = probabilities(pool @ weights, n_classes)
+        around = np.maximum(_spread(proba), _FLOOR)
+        curvature = around if curved else _spread(np.full_like(proba, 1 / n_classes))
         precision = (PRIOR_WEIGHT / len(pool)) * (pool * curvature[:, None]).T @ pool
         values, vectors = np.linalg.eigh(precision)
         values = np.maximum(values, 0.0)
         whiten = (vectors * (values + _RIDGE) ** -0.5) @ vectors.T
         haste = float(np.sqrt(curvature.mean() / around.mean()))
-        return cls(pool, weights, found, curvature, whiten, haste)
+        return cls(pool, weights, proba, curvature, whiten, haste)
 
     def typical_length(self, shard_size: int) -> float:
         """Return how long the correction of a shard is, to first order, if the student is right.
@@ -79,8 +79,8 @@ class Metric:
         """
         # The few contrasts are weighed, not the pool: this is done for every teacher.
         weighed = (self.curvature * (PRIOR_WEIGHT / len(self.pool)))[:, None] * difference
-        found: FloatArray = self.whiten @ (self.pool.T @ weighed)
-        return found
+        whitened: FloatArray = self.whiten @ (self.pool.T @ weighed)
+        return whitened
 
     def imagined_labels(
         self, rng: np.random.Generator, n_teachers: int, shard_size: int
@@ -98,11 +98,11 @@ class Metric:
 
 def _spread(proba: FloatArray) -> FloatArray:
     """Return the mean variance of a point's residual over the contrasts."""
-    found: FloatArray = (1 - (proba**2).sum(axis=1)) / (2 * (proba.shape[1] - 1))
-    return found
+    variance: FloatArray = (1 - (proba**2).sum(axis=1)) / (2 * (proba.shape[1] - 1))
+    return variance
 
 
-def probabilities(found: FloatArray, n_classes: int) -> FloatArray:
+def probabilities(scores: FloatArray, n_classes: int) -> FloatArray:
     """Return class probabilities from contrasts, along the last axis."""
-    proba: FloatArray = special.softmax(found @ contrasts(n_classes).T, axis=-1)
+    proba: FloatArray = special.softmax(scores @ contrasts(n_classes).T, axis=-1)
     return proba

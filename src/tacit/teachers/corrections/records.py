@@ -93,7 +93,7 @@ class RecordsInMemory:
         self._seen = self._X if seen is None else row_access(seen)
         self._form = RowForm(self._seen, public=False) if form is None else form
         self._coordinates, self._together = coordinates, together
-        self._kept: list[Shard] | None = None
+        self._encoded: list[Shard] | None = None
 
     def __len__(self) -> int:
         return len(self._shards)
@@ -106,10 +106,10 @@ class RecordsInMemory:
 
     def weighted(self, weigh: Weigh) -> Shards:
         """Return shards of records as teachers see them, and of what ``weigh`` says of each."""
-        if self._kept is None:  # put in coordinates once, not in every round
-            self._kept = list(self.in_coordinates().batch(range(len(self))))
+        if self._encoded is None:  # put in coordinates once, not in every round
+            self._encoded = list(self.in_coordinates().batch(range(len(self))))
         weights: FloatArray | None = None
-        for number, rows, labels in self._kept:
+        for number, rows, labels in self._encoded:
             given = weigh(rows, labels)
             if weights is None:
                 weights = np.zeros((len(self._labels), given.shape[1]))

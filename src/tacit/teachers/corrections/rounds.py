@@ -60,8 +60,8 @@ class Schedule:
     def radius(self, first_order: float, expected: FloatArray) -> float:
         """Return the radius, from the length to first order and lengths of public teachers."""
         typical = float(np.sqrt((expected**2).mean()))
-        found = min(self.clip * first_order, self.typical * typical)
-        return found if np.isfinite(found) and found > 0 else 1.0
+        radius = min(self.clip * first_order, self.typical * typical)
+        return radius if np.isfinite(radius) and radius > 0 else 1.0
 
     def gain(self, number: int) -> float:
         """Return how much of the step a round takes: all of it at first, less later.
@@ -144,12 +144,12 @@ def correct_in_rounds(
         metric = Metric.of(pool, weights, n_classes, curved=teachers.curved)
         expected = np.sqrt((teachers.imagined(metric, rng) ** 2).sum(axis=1))
         radius = schedule.radius(metric.typical_length(teachers.shard_size), expected)
-        kept = _kept(expected, radius)
+        unclipped = _unclipped_share(expected, radius)
         answer = release(number, _scaled(teachers, metric, radius))
         moved = radius * np.array(answer.share).reshape(weights.shape)
         # A teacher's shard is a small part of what it is fitted on: the rest is prior or pool.
         size = teachers.shard_size
-        full = metric.haste * (PRIOR_WEIGHT + size) / size / kept
+        full = metric.haste * (PRIOR_WEIGHT + size) / size / unclipped
         standpoints.append(_standpoint(metric, weights, full * radius))
         weights = weights + schedule.gain(number) * full * (metric.whiten @ moved)
         visited.append(weights)
@@ -168,7 +168,7 @@ def _standpoint(metric: Metric, weights: FloatArray, full_step: float) -> Standp
     return Standpoint(unwhiten @ weights, unwhiten @ intercept, full_step)
 
 
-def _kept(lengths: FloatArray, radius: float) -> float:
+def _unclipped_share(lengths: FloatArray, radius: float) -> float:
     """Return how much of typical contributions clipping leaves: steps make up for the rest."""
     squared = lengths**2
     if not np.isfinite(squared).all() or squared.sum() == 0:
