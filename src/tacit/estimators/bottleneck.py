@@ -36,15 +36,16 @@ def bottleneck(settings: VoteSettings, n_classes: int) -> str | None:
     if size < _LEAVES * leaf:
         return (
             f"{size_of_shard} With leaves of at least {leaf} its trees hardly split: votes were "
-            "right on .70 of points where trees of smaller leaves reached .94. Set `min_samples_leaf=3`, or "
-            "leave the learner out (`learner=None`): built-in teachers reached .95."
+            "right on .70 of points where trees of smaller leaves reached .94. Set "
+            "`min_samples_leaf=3`, or leave the learner out (`learner=None`): built-in teachers "
+            "reached .95."
         )
     if size < _LARGE and not _is_easy(settings, n_classes):
         return (
             f"{size_of_shard} On 20,000 generated records, at epsilon 1, students of such votes "
-            "were right on .68 to .73 of points of five classes, and on .93 to .95 inside or outside a "
-            "circle; students of built-in teachers, on kernel features of the pool, on .83 and "
-            ".95. Compare with `learner=None` on public data."
+            "were right on .68 to .73 of points of five classes, and on .93 to .95 inside or "
+            "outside a circle; students of built-in teachers, on kernel features of the pool, on "
+            ".83 and .95. Compare with `learner=None` on public data."
         )
     return None
 
