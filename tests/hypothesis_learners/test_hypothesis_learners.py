@@ -62,13 +62,13 @@ def fitted(name, **settings):
         "boost": LabelBoost(Thresholds(), BASE, **settings),
         "boost, some": LabelBoost(Thresholds(), BASE, relabel=5000, **settings),
         "iterated": IterLabelBoost(Thresholds(), BASE, epsilon=1.0, **settings),
-        "two rounds": IterLabelBoost(Thresholds(), BASE, epsilon=1.0, rounds=2, **settings),
+        "two iterations": IterLabelBoost(Thresholds(), BASE, epsilon=1.0, iterations=2, **settings),
         "generic": GenericLearner(Thresholds(), HALVES, epsilon=1.0, **settings),
     }[name]
     return learner.fit(x, FEW)
 
 
-NAMES = ["semi-private", "boost", "boost, some", "iterated", "two rounds", "generic", "active"]
+NAMES = ["semi-private", "boost", "boost, some", "iterated", "two iterations", "generic", "active"]
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def seeded(monkeypatch):
 @pytest.mark.usefixtures("seeded")
 @pytest.mark.parametrize("name", NAMES)
 def test_learners_find_the_threshold(name):
-    """The median fit of five; a single one of two rounds stays below one time in twenty."""
+    """The median fit of five; a single one of two iterations stays below one time in twenty."""
     assert np.median([fitted(name).score(x, TRUTH) for _ in range(5)]) > 0.85
 
 

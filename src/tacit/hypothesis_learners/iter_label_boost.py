@@ -1,4 +1,4 @@
-"""LabelBoost in rounds, each on a random part of the records, for any epsilon."""
+"""LabelBoost in iterations, each on a random part of the records, for any epsilon."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from tacit.mechanisms.learning import (
     SubsampledLearning,
 )
 
-_GROWTH = 4  # each round takes so many times as many unlabelled records as the one before
-_PAPER_KEPT, _PAPER_LAST = 100, 300  # one in so many is kept, per round and in the end
+_GROWTH = 4  # each iteration takes so many times as many unlabelled records as the one before
+_PAPER_KEPT, _PAPER_LAST = 100, 300  # one in so many is kept, per iteration and in the end
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """Sizes of one round. Public."""
+class Iteration:
+    """Sizes of one iteration. Public."""
 
     labelled: int
     taken: int
@@ -32,7 +32,7 @@ class Round:
 
 @dataclass(frozen=True)
 class IteratedRelabelling(RelabelledLearning):
-    """The first of several rounds; the others are inside it."""
+    """The first of several iterations; the others are inside it."""
 
     name: ClassVar[str] = "IterLabelBoost"
 
@@ -49,8 +49,8 @@ class IterLabelBoost(PartlyLabelledLearner):
     hypotheses : HypothesisClass
     base : BaseLearner
     epsilon : float
-        Of the whole release. The part kept in each round is the largest that stays within it.
-    rounds : int, default 1
+        Of the whole release. The part kept in each iteration is the largest that stays within it.
+    iterations : int, default 1
         With more, labels go further and unlabelled records less far.
     selection_epsilon : float, default 1
     base_records : int, optional
@@ -97,7 +97,7 @@ class IterLabelBoost(PartlyLabelledLearner):
     array([0, 1])
     """
 
-    rounds: int
+    iterations: int
     base_records: int | None
     with_replacement: bool
 
@@ -107,7 +107,7 @@ class IterLabelBoost(PartlyLabelledLearner):
         base: Any = None,
         *,
         epsilon: float = 1.0,
-        rounds: int = 1,
+        iterations: int = 1,
         selection_epsilon: float = 1.0,
         base_records: int | None = None,
         with_replacement: bool = False,
@@ -137,11 +137,11 @@ class IterLabelBoost(PartlyLabelledLearner):
 
     def _practical(self, labelled: int, unlabelled: int, epsilon: float) -> LearningMechanism:
         """Return the largest parts that stay within epsilon, by bisection; smaller are cheaper."""
-        rounds = validation.positive_integer(rounds=self.rounds)
+        iterations = validation.positive_integer(iterations=self.iterations)
 
         def build(part: float) -> LearningMechanism:
-            sizes_of_rounds = schedule(labelled, unlabelled, rounds, part)
-            return self._build(sizes_of_rounds, labelled, unlabelled)
+            sizes_of_iterations = schedule(labelled, unlabelled, iterations, part)
+            return self._build(sizes_of_iterations, labelled, unlabelled)
 
         low, high = 0.0, 1.0
         best, whole = build(low), build(high)
@@ -166,60 +166,60 @@ class IterLabelBoost(PartlyLabelledLearner):
         needed = math.ceil(576_000 / alpha * d * math.log(768 / (alpha * beta)))
         sizes.refuse_small("labelled records", labelled, needed)
         sizes.refuse_small("records without labels", unlabelled, 90_000 * n)
-        rounds = paper_schedule(labelled, n, d, alpha, beta)
-        return self._build(rounds, labelled, unlabelled, paper=True)
+        iterations = paper_schedule(labelled, n, d, alpha, beta)
+        return self._build(iterations, labelled, unlabelled, paper=True)
 
     def _build(
-        self, rounds: list[Round], labelled: int, unlabelled: int, *, paper: bool = False
+        self, iterations: list[Iteration], labelled: int, unlabelled: int, *, paper: bool = False
     ) -> LearningMechanism:
-        """Return the rounds, the last one inside the one before it."""
-        final = rounds[-1].kept_labelled + rounds[-1].kept_taken if rounds else labelled
+        """Return the iterations, the last one inside the one before it."""
+        final = iterations[-1].kept_labelled + iterations[-1].kept_taken if iterations else labelled
         last_size = final if self.base_records is None else self.base_records
         n = max(1, final // _PAPER_LAST) if paper else min(final, last_size)
-        left = unlabelled - sum(r.taken for r in rounds)
+        left = unlabelled - sum(r.taken for r in iterations)
         mechanism: LearningMechanism = SubsampledLearning(
             self.base.mechanism(n, 0), final, left, paper or self.with_replacement
         )
-        for r in reversed(rounds):
+        for r in reversed(iterations):
             mechanism = IteratedRelabelling(
                 mechanism, self.hypotheses, self.selection_epsilon, *astuple(r)
             )
         return mechanism
 
 
-def schedule(labelled: int, unlabelled: int, rounds: int, part: float) -> list[Round]:
-    """Return the sizes of rounds that keep a part of what they see, and take more every time.
+def schedule(labelled: int, unlabelled: int, iterations: int, part: float) -> list[Iteration]:
+    """Return the sizes of iterations that keep a part of what they see, and take more every time.
 
     Examples
     --------
     >>> schedule(100, 1000, 1, 0.1)
-    [Round(labelled=100, taken=1000, kept_labelled=10, kept_taken=100)]
+    [Iteration(labelled=100, taken=1000, kept_labelled=10, kept_taken=100)]
     """
-    weights = [_GROWTH**i for i in range(rounds)]
-    sizes_of_rounds: list[Round] = []
+    weights = [_GROWTH**i for i in range(iterations)]
+    sizes_of_iterations: list[Iteration] = []
     left = unlabelled
-    for i in range(rounds):
-        n_taken = left if i == rounds - 1 else unlabelled * weights[i] // sum(weights)
+    for i in range(iterations):
+        n_taken = left if i == iterations - 1 else unlabelled * weights[i] // sum(weights)
         kept_labelled = max(1, math.floor(part * labelled))
         kept_taken = max(min(1, n_taken), math.floor(part * n_taken))
-        sizes_of_rounds.append(Round(labelled, n_taken, kept_labelled, kept_taken))
+        sizes_of_iterations.append(Iteration(labelled, n_taken, kept_labelled, kept_taken))
         labelled, left = kept_labelled + kept_taken, left - n_taken
-    return sizes_of_rounds
+    return sizes_of_iterations
 
 
-def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> list[Round]:
-    """Return the rounds of [BNS15] Algorithm 4, step 2, until 300 n records are labelled.
+def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> list[Iteration]:
+    """Return the iterations of [BNS15] Algorithm 4, step 2, until 300 n records are labelled.
 
     Examples
     --------
     >>> paper_schedule(2 * 10**8, 10**6, 1, 0.1, 0.1)
-    [Round(labelled=200000000, taken=30000000000, kept_labelled=2000000, kept_taken=300000000)]
+    [Iteration(labelled=200000000, taken=30000000000, kept_labelled=2000000, kept_taken=300000000)]
     >>> paper_schedule(2 * 10**8, 10**4, 1, 0.1, 0.1)  # there are enough labels already
     []
     """
-    rounds: list[Round] = []
+    iterations: list[Iteration] = []
     while labelled < 300 * n:
-        i = len(rounds) + 1
+        i = len(iterations) + 1
         alpha_i, beta_i = alpha / (24 * 2**i), beta / (4 * 2**i)
         most = 30_000 * n
         exponent = alpha_i * labelled / (200 * d)
@@ -227,10 +227,10 @@ def paper_schedule(labelled: int, n: int, d: int, alpha: float, beta: float) -> 
             most = math.floor(beta_i / math.e * d * math.exp(exponent) - 100 * labelled)
         if most < _PAPER_KEPT:
             raise InvalidArgument(
-                f"`labelled records` must be more for round {i} of the paper's schedule, "
+                f"`labelled records` must be more for iteration {i} of the paper's schedule, "
                 f"got {labelled}."
             )
         kept_labelled, kept_taken = max(1, labelled // _PAPER_KEPT), most // _PAPER_KEPT
-        rounds.append(Round(labelled, most, kept_labelled, kept_taken))
+        iterations.append(Iteration(labelled, most, kept_labelled, kept_taken))
         labelled = kept_labelled + kept_taken
-    return rounds
+    return iterations

@@ -226,7 +226,7 @@ def mixture_from_counts(
     teachers: int,
     *,
     n_kinds: int = 41,
-    rounds: int = 300,
+    iterations: int = 300,
 ) -> tuple[FloatArray, FloatArray]:
     """Return kinds and weights of the mixture under which counts of right votes are likeliest.
 
@@ -244,7 +244,7 @@ def mixture_from_counts(
     kinds = np.linspace(0.0, 1.0, n_kinds)
     chance = stats.binom.pmf(np.arange(teachers + 1)[:, None], teachers, kinds[None, :])
     weights = np.full(len(kinds), 1 / len(kinds))
-    for _ in range(rounds):
+    for _ in range(iterations):
         joint = chance * weights
         weights = frequencies @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
     return kinds, weights / weights.sum()
