@@ -7,11 +7,9 @@ and the two kinds of transaction, and inherits the rest.
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from typing import Self
 from uuid import uuid4
 
@@ -46,7 +44,7 @@ from tacit.ledger.chain import (
 )
 from tacit.ledger.composition import Amount, Composition, Totals, compose, fits, remaining
 from tacit.ledger.failpoints import failpoint
-from tacit.ledger.plans import PlanRecord
+from tacit.ledger.plans import PlanRecord, check_same_plan
 from tacit.ledger.store import CommitUnclear, Store
 from tacit.ledger.tallies import Analyst, AnalystAccount, Tally
 from tacit.noise import NoiseSource
@@ -173,7 +171,7 @@ class Ledger(ABC):
                 head, _ = self._newest(store)
                 row = store.keyed([address]).get(address)
                 if row is not None:
-                    _check_same_plan(decode_plan(row.body), plan)
+                    check_same_plan(decode_plan(row.body), plan)
                 else:
                     self._refuse_unfit(store, plan)
                     row = link(head, RowKind.PLAN, encode_plan(plan, address[-1]))
@@ -432,22 +430,6 @@ def check_fixed(name: str, value: object, fixed: object) -> None:
         raise InvalidArgument(
             f"`{name}` is fixed when a ledger is created: this one has {fixed!r}, got {value!r}. "
             "Leave it out, or start a new ledger for another data set."
-        )
-
-
-def _check_same_plan(recorded: Plan, plan: Plan) -> None:
-    # The price is computed, and its last digits may differ between machines and versions. The
-    # recorded one stands.
-    close = math.isclose(recorded.guarantee.epsilon, plan.guarantee.epsilon, rel_tol=1e-6)
-    comparable = replace(
-        plan,
-        guarantee=Budget(recorded.guarantee.epsilon, plan.guarantee.delta),
-        accountant=recorded.accountant,
-    )
-    if not (close and comparable == recorded):
-        raise InvalidArgument(
-            f"`key` already belongs to another plan of this ledger (of {recorded.mechanism}). Use "
-            "a new key for a new plan, or the same settings to resume the old one."
         )
 
 

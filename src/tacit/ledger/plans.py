@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.accounting.answer import Answer
+from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.errors import InvalidArgument, LedgerCorrupt
 from tacit.ledger.chain import PlanId, Row, RowKind, decode_analyst, decode_plan
@@ -68,3 +70,20 @@ class PlanRecord:
             return self.codec.decode_answer(row.body)
         except ValueError as error:
             raise LedgerCorrupt(f"Row {row.seq} has {error}.", row=row.seq) from None
+
+
+def check_same_plan(recorded: Plan, plan: Plan) -> None:
+    """Refuse a key that belongs to another plan than this one."""
+    # The price is computed, and its last digits may differ between machines and versions. The
+    # recorded one stands.
+    close = math.isclose(recorded.guarantee.epsilon, plan.guarantee.epsilon, rel_tol=1e-6)
+    comparable = replace(
+        plan,
+        guarantee=Budget(recorded.guarantee.epsilon, plan.guarantee.delta),
+        accountant=recorded.accountant,
+    )
+    if not (close and comparable == recorded):
+        raise InvalidArgument(
+            f"`key` already belongs to another plan of this ledger (of {recorded.mechanism}). Use "
+            "a new key for a new plan, or the same settings to resume the old one."
+        )

@@ -57,3 +57,19 @@ def estimate_error(
     if released.share is None:
         raise LedgerError("The estimate on the ledger is not a number.")
     return ErrorEstimate(released.share[0] + 0.5, released.variance**0.5, part)
+
+
+def check_affordable(
+    ledger: Ledger, budget: Budget, answers: Plan, test: ClippedMean | None
+) -> None:
+    """Refuse, before anything is trained, what the ledger would refuse afterwards."""
+    if test is None:
+        ledger.check_plan(answers)
+        return
+    both = Plan(
+        mechanism="PrivateOracle",
+        events=(*answers.events, *test.planned_events()),
+        guarantee=budget,
+        accountant="sum of its two plans",
+    )
+    ledger.check_plan(both)

@@ -15,7 +15,6 @@ from sklearn.exceptions import NotFittedError
 from tacit import validation
 from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget, Neighbouring
-from tacit.accounting.plan import Plan
 from tacit.accounting.price import price
 from tacit.data import PointReader, Schema
 from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
@@ -23,7 +22,7 @@ from tacit.estimators.assumptions import oracle_assumptions, restore_assumptions
 from tacit.estimators.checks import refuse_silent
 from tacit.estimators.oracle import settings
 from tacit.estimators.oracle.budget_left import BudgetLeft
-from tacit.estimators.oracle.estimate import estimate_error, mean_error
+from tacit.estimators.oracle.estimate import check_affordable, estimate_error, mean_error
 from tacit.estimators.oracle.inputs import oracle_reader, read_oracle_inputs
 from tacit.estimators.oracle.terms import OracleTerms
 from tacit.estimators.oracle.training import train_oracle, try_learner
@@ -31,7 +30,6 @@ from tacit.labeling.question import question_keys
 from tacit.labeling.source import Answering, AnswerSource, VotingSource
 from tacit.ledger import Analyst, Ledger, MemoryLedger, Tally, open_ledger
 from tacit.mechanisms.base import VoteMechanism, VoteRun
-from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.registry import make_mechanism
 from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.noise import NoiseSource, SecureNoise
@@ -179,7 +177,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         key, estimate = self._key(noise), None
         ledger.check_noise(noise)
         if ledger.find_plan(key) is None:
-            _check_affordable(ledger, budget, vote.plan(answers.delta, n_teachers=n_teachers), test)
+            check_affordable(ledger, budget, vote.plan(answers.delta, n_teachers=n_teachers), test)
         teachers, rates = train_oracle(self, inputs, n_teachers, tested=test is not None)
         if test is not None and part is not None and rates is not None:
             estimate = estimate_error(test, rates, ledger, part, noise, key)
@@ -443,19 +441,3 @@ def _accounts(ledger: Ledger) -> int:
     (``docs/proofs/ledger.md``, claim 4).
     """
     return round(ledger.lifetime().epsilon / ledger.budget.epsilon)
-
-
-def _check_affordable(
-    ledger: Ledger, budget: Budget, answers: Plan, test: ClippedMean | None
-) -> None:
-    """Refuse, before anything is trained, what the ledger would refuse afterwards."""
-    if test is None:
-        ledger.check_plan(answers)
-        return
-    both = Plan(
-        mechanism="PrivateOracle",
-        events=(*answers.events, *test.planned_events()),
-        guarantee=budget,
-        accountant="sum of its two plans",
-    )
-    ledger.check_plan(both)
