@@ -77,5 +77,5 @@ class LossAccountant(_Base):
             case GaussianShift(sigma):
                 return pld.from_discrete_gaussian_mechanism(sigma, sensitivity=1, **dots)
             case RandomisedResponse(epsilon):
-                # Two options, told truly with probability p/(p+q): noise = 2/(1 + e^eps).
+                # Randomised response, true with probability p/(p+q): noise = 2/(1 + e^eps).
                 return pld.from_randomized_response(2 / (1 + math.exp(epsilon)), 2, **settings)

@@ -83,7 +83,7 @@ def create(
 @service_options.directory
 @service_options.ledger
 def list_keys(directory: str, ledger: str | None) -> None:
-    """List all keys; secrets are not known to anybody but their holders.
+    """List all keys; only their holders have the secrets.
 
     Example: tacit keys list flu
     """

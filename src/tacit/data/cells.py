@@ -3,8 +3,8 @@
 A container's type is shared by all of its rows: one text among whole numbers turns a column into
 text, one missing value turns it into floats, and then every record of every teacher looks
 different. So nothing here looks at a container. Cells that *some* container could make equal are
-equal here: 010, 10, 10.0 and "10"; True, "TRUE" and 1; two integers that a double cannot tell
-apart. ``docs/proofs/reading.md`` states the claim and where it ends.
+equal here: 010, 10, 10.0 and "10"; True, "TRUE" and 1; two integers with the same double.
+``docs/proofs/reading.md`` states the claim and where it ends.
 
 A cell that cannot be converted is missing. Nothing is raised, whatever the cell is.
 """

@@ -99,7 +99,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settings. "auto": ``Corrections()`` for the built-in teachers and for linear learners with
         sample weights, ``Votes()`` for other learners or with a ``student``.
     student : "auto" or estimator
-        Trained on released votes. "auto": one that knows the variance of noisy shares, linear in
+        Trained on released votes. "auto": one that uses the variance of noisy shares, linear in
         coordinates learnt from the pool (``NoiseAwareStudent``) or with a kernel
         (``KernelStudent``), whichever explains the released shares better; with ``Corrections`` the
         linear student that is corrected. Students that take unlabelled points (scikit-learn's

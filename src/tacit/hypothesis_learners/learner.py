@@ -137,7 +137,7 @@ class PartlyLabelledLearner(HypothesisLearner):
 
 
 def _question(hypotheses: HypothesisClass) -> bytes:
-    """Name what is asked for: under one key, a hypothesis of another class is not given back."""
+    """Return the public name of the question: one per class of hypotheses and width."""
     return f"hypothesis: {type(hypotheses).__name__} on {hypotheses.n_features}".encode()
 
 

@@ -190,7 +190,7 @@ class RelabelledAnswers(OpenedPlan):
 
 @dataclass(frozen=True)
 class VoteRequirements:
-    """What an oracle is asked to be, apart from how many records it samples. Public.
+    """The requested size and noise of an oracle, except how many records it samples. Public.
 
     Parameters
     ----------

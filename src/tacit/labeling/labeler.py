@@ -202,7 +202,7 @@ class Labeler(Uncopyable):
         return self._run
 
     def _abandon(self) -> None:
-        """Drop the run; the ledger, not the run, knows what the plan has left."""
+        """Drop the run; what the plan has left is read from the ledger."""
         self._run.abandon()
         self._renew()
 

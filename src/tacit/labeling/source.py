@@ -1,6 +1,6 @@
 """Where answers come from: the seam between an oracle and whatever holds the private records.
 
-An ``AnswerSource`` knows the public classes and, once it is opened on a ledger, answers questions
+An ``AnswerSource`` has the public classes and, once it is opened on a ledger, answers questions
 about public points. Teachers that vote are one (``VotingSource``); a learner that answers by
 another priced release, or votes counted elsewhere, is another. Whoever asks sees answers only.
 """

@@ -44,7 +44,7 @@ class Backup:
         if known is None or known.seq < self.head.seq:
             if known is not None:
                 verify_rows(self.rows, self.creation, known)
-            return None  # an older head does not tell what came after the backup
+            return None  # an older head says nothing about rows after the backup
         if known.seq == self.head.seq:
             verify_rows(self.rows, self.creation, known)
         return known.seq - self.head.seq

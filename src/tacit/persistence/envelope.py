@@ -1,7 +1,7 @@
 """One line before every saved file: what it is, in which format, by whom written, its checksum.
 
 The line can be read whatever follows it, so a file from a later version, a damaged one and one
-that was never ours are told apart before their content is looked at::
+that was never ours are distinguished before their content is looked at::
 
     tacit-student format=1 tacit=0.1.0 sha256=5f0c...
 

@@ -45,7 +45,7 @@ MOST_BYTES = 2**32
 
 
 def to_bytes(model: Any) -> bytes:
-    """Return a model as bytes that are known to load.
+    """Return a model as bytes that were loaded once as a check.
 
     Raises
     ------

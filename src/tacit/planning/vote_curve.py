@@ -22,10 +22,10 @@ from tacit.teachers.labels import ClassList
 from tacit.teachers.train import train_teachers
 
 DEFAULT_CORRELATION = 0.3
-"""Correlation of two teachers' being right, where nobody knows better."""
+"""Correlation of two teachers' being right, where none was measured."""
 
 _KINDS, _KINDS_MANY = 41, 15
-"""How finely difficulty is told apart; every kind costs more work with more than two classes."""
+"""How many levels of difficulty there are; each costs more work with more than two classes."""
 
 _HELD_OUT = 1 / 3
 _MOST_TEACHERS = 20

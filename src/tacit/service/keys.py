@@ -55,7 +55,7 @@ def split_key(text: str) -> tuple[str, str] | None:
 
 
 def matches(secret: str, salt: bytes, digest: bytes) -> bool:
-    """Return whether a secret is the one that was hashed, in time that does not tell."""
+    """Return whether a secret is the one that was hashed, in constant time."""
     return hmac.compare_digest(_digest(secret, salt), digest)
 
 

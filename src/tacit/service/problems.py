@@ -36,7 +36,7 @@ class ProblemType:
 
     @property
     def uri(self) -> str:
-        """What programs tell kinds apart by."""
+        """Identifier of the kind of problem, for programs."""
         return f"urn:tacit:problem:{self.name}"
 
 

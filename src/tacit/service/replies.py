@@ -1,4 +1,4 @@
-"""What leaves: answers as JSON whose length does not tell an answer from a refusal."""
+"""Responses: answers as JSON whose length is the same for an answer and a refusal."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def _server_options(settings: Settings) -> dict[str, Any]:
 
 
 def run(settings: Settings) -> None:
-    """Serve until told to stop; requests that have begun get time to finish."""
+    """Serve until stopped; requests that have begun get time to finish."""
     logs.set_up(settings.log_level)
     if settings.host not in ("127.0.0.1", "::1", "localhost"):
         log("open to the network", logging.WARNING, host=settings.host)

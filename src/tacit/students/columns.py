@@ -23,7 +23,7 @@ _FARTHEST = 5.0
 class PoolColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Centred columns: numbers divided by their deviation in the pool, indicators as they are.
 
-    Categories become indicators. Values are cut at five deviations: a kernel knows nothing out
+    Categories become indicators. Values are cut at five deviations: a kernel has no data out
     there.
 
     Examples

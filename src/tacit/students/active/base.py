@@ -26,7 +26,7 @@ IndexArray = NDArray[np.intp]
 class Strategy(Protocol):
     """Chooses what to ask next.
 
-    A strategy may carry ``max_classes``, the most classes it can tell apart; without it any number
+    A strategy may carry ``max_classes``, the most classes it supports; without it any number
     is assumed. Points come in the coordinates of ``PoolRepresentation``, on one scale;
     ``coordinates = "given"`` asks for the numbers as they are. A strategy that knows the pool row
     by row has a method ``restricted(positions)``, because equal points are one question: it returns

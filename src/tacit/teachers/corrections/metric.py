@@ -1,4 +1,4 @@
-"""What one round knows before it looks at a private record: the metric of the student's weights.
+"""The metric of the student's weights, from public facts: computed before a private record is read.
 
 Teachers may move the student only as far as the public pool allows: a teacher is the learner's
 answer to its shard and to the pool labelled by the student. In the metric of that prior all

@@ -26,7 +26,7 @@ class CorrectingTeachers(Protocol):
     n_teachers: int
     shard_size: int
     curved: bool
-    """Whether they start at the student, and so know how curved the loss is there."""
+    """Whether they start at the student, where the loss has the student's curvature."""
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of rows, one per teacher. Private."""
@@ -115,7 +115,7 @@ def correct_in_rounds(
     *,
     after_round: Callable[[Corrected], None] | None = None,
 ) -> Corrected:
-    """Correct a student that knows nothing, round by round.
+    """Correct a student that starts at zero, round by round.
 
     Parameters
     ----------
