@@ -216,7 +216,7 @@ class _Correct:
         return np.array(rows).reshape(len(rows), self._metric.weights.size)
 
     def lost(self, numbers: Sequence[int]) -> FloatArray:
-        """Return zero corrections for shards that no worker could finish: an error would be private."""
+        """Return zero corrections for shards that no worker could finish; raise nothing."""
         return np.zeros((len(numbers), self._metric.weights.size))
 
     def _one(self, number: int, X: Any, weights: FloatArray) -> FloatArray:

@@ -134,7 +134,7 @@ class LogisticTask:
         return np.concatenate([self.lost([]), *rows])
 
     def lost(self, numbers: Sequence[int]) -> FloatArray:
-        """Return zero corrections for shards that no worker could finish: an error would be private."""
+        """Return zero corrections for shards that no worker could finish; raise nothing."""
         return np.zeros((len(numbers), self._weights.size))
 
     def corrections(self, features: FloatArray, labels: NDArray[np.int64]) -> FloatArray:

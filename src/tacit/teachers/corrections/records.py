@@ -181,7 +181,7 @@ def drawn(shard: IndexArray, number: int, most: int | None) -> IndexArray:
 def in_coordinates(X: Any, coordinates: Coordinates) -> FloatArray:
     """Return the records of one shard in coordinates, with a constant. Private.
 
-    A shard that cannot be put in coordinates becomes zeros: an error would be a side channel.
+    A shard that cannot be put in coordinates becomes zeros; nothing is raised.
     """
     try:
         rows = coordinates.transform(X)
