@@ -10,7 +10,8 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.data.representations.coordinates import PoolRepresentation, encoder_for
+from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.representations.encoding import encoder_for
 
 FloatArray = NDArray[np.float64]
 

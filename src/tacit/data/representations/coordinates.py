@@ -15,16 +15,14 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit import validation
+from tacit.data.representations.curved import CurvedFeatures
+from tacit.data.representations.encoding import NARROW, encoder_for
 from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
 
 _CLIP = 2.0
 """Rows are clipped at this many times the pool's mean length: a record cannot be an outlier."""
-
-
-_NARROW = 4096
-"""A sparse pool with at most so many columns is decomposed exactly; wider ones are not centred."""
 
 
 class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -47,6 +45,9 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     flatten : float, default 0.125
         Coordinates are divided by their variance to this power: a little whitening lets small
         shards see more than the strongest directions.
+    curved : bool, default False
+        Join steps and kernels of the columns to them (``CurvedFeatures``), so that a model that is
+        linear in the coordinates can bend. Texts and wide sparse matrices stay as they are.
 
     Examples
     --------
@@ -56,11 +57,16 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """
 
     def __init__(
-        self, n_components: int = 150, scale: float = 64.0, flatten: float = 0.125
+        self,
+        n_components: int = 150,
+        scale: float = 64.0,
+        flatten: float = 0.125,
+        curved: bool = False,
     ) -> None:
         self.n_components = n_components
         self.scale = scale
         self.flatten = flatten
+        self.curved = curved
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the representation. ``X`` is the public pool, never a private record."""
@@ -72,6 +78,10 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if encoded.shape[0] < 2:
             raise InvalidArgument("`X` must hold at least two public points.")
         self.n_features_in_ = int(encoded.shape[1])
+        self.curves_ = None
+        if self.curved and self.n_features_in_ <= NARROW:
+            self.curves_ = CurvedFeatures().fit(encoded)
+            encoded = self.curves_.transform(encoded)
         self.center_, self.directions_ = _principal(encoded, self.n_components, self.flatten)
         coordinates = self._project(encoded)
         length = float(np.sqrt((coordinates**2).sum(axis=1)).mean())
@@ -82,6 +92,8 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the coordinates of points, private or public."""
         check_is_fitted(self)
         encoded = self.encoder_.transform(X) if self.encoder_ is not None else X
+        if self.curves_ is not None:
+            encoded = self.curves_.transform(encoded)
         rows = self._project(encoded) / self.length_
         lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
         result: FloatArray = (
@@ -98,7 +110,7 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _principal(encoded: Any, n_components: int, flatten: float) -> tuple[FloatArray, FloatArray]:
     """Return the projected centre and the leading directions of the pool, flattened."""
-    if sp.issparse(encoded) and encoded.shape[1] <= _NARROW:
+    if sp.issparse(encoded) and encoded.shape[1] <= NARROW:
         encoded = encoded.toarray()
     if sp.issparse(encoded):
         from sklearn.decomposition import TruncatedSVD
@@ -116,78 +128,3 @@ def _principal(encoded: Any, n_components: int, flatten: float) -> tuple[FloatAr
     directions = directions * variances ** (-flatten)
     center: FloatArray = np.asarray(encoded @ directions, dtype=np.float64).mean(axis=0)
     return center, directions
-
-
-def encoder_for(X: Any) -> Any:
-    """Return a transformer to numbers for this kind of input, or None where it is numeric."""
-    if sp.issparse(X):
-        return _RareWords() if X.shape[1] > _NARROW else None
-    if hasattr(X, "iloc"):
-        return _frame_encoder(X)
-    first = X[0] if len(X) else None
-    if isinstance(first, str):
-        from sklearn.feature_extraction.text import TfidfVectorizer
-
-        return TfidfVectorizer(sublinear_tf=True)
-    if getattr(X, "dtype", None) is not None and X.dtype.kind == "O":
-        from sklearn.preprocessing import OneHotEncoder
-
-        return OneHotEncoder(handle_unknown="ignore", sparse_output=False)
-    return _NumberEncoder()
-
-
-def _frame_encoder(frame: Any) -> Any:
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder
-
-    numbers = list(frame.select_dtypes(include="number").columns)
-    others = [name for name in frame.columns if name not in numbers]
-    return ColumnTransformer(
-        [
-            ("numbers", make_pipeline(SimpleImputer(), _NumberEncoder()), numbers),
-            ("categories", OneHotEncoder(handle_unknown="ignore", sparse_output=False), others),
-        ]
-    )
-
-
-class _RareWords(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Weighs columns by how few of the pool's points have them; rows get length one.
-
-    Common words tell little about a text, and the longest texts should not lead the directions.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        table = sp.csr_matrix(X)
-        points_with = np.bincount(table.indices[table.data != 0], minlength=table.shape[1])
-        self.weights_ = np.log((1 + table.shape[0]) / (1 + points_with)) + 1
-        return self
-
-    def transform(self, X: Any) -> Any:
-        weighed = sp.csr_matrix(X, dtype=np.float64) @ sp.diags(self.weights_)
-        # A private value that is not a number must not spoil more than its own row.
-        with np.errstate(all="ignore"):
-            lengths = np.sqrt(np.asarray(weighed.multiply(weighed).sum(axis=1)).ravel())
-            return sp.diags(1 / np.maximum(lengths, 1e-12)) @ weighed
-
-
-class _NumberEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Standardises columns that leave [-1, 1]; indicators and scaled columns stay as they are.
-
-    Standardising an indicator would blow up its rare value; a column of incomes must be scaled.
-    """
-
-    def fit(self, X: Any, y: Any = None) -> Self:
-        table = np.nan_to_num(np.asarray(X, dtype=np.float64))
-        wide = np.abs(table).max(axis=0) > 1
-        deviation = table.std(axis=0)
-        self.shift_ = np.where(wide, table.mean(axis=0), 0.0)
-        self.divisor_ = np.where(wide & (deviation > 0), deviation, 1.0)
-        return self
-
-    def transform(self, X: Any) -> FloatArray:
-        table = np.asarray(X, dtype=np.float64)
-        scaled = (table - self.shift_) / self.divisor_
-        encoded: FloatArray = np.clip(np.nan_to_num(scaled), -10.0, 10.0)
-        return encoded

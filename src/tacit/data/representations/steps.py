@@ -62,7 +62,7 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         table = self._numbers(X)
         if len(table) < 2:
             raise InvalidArgument("`X` must hold at least two public points.")
-        self.steps_ = [_spread(column, self.n_steps) for column in table.T]
+        self.steps_ = [spread_values(column, self.n_steps) for column in table.T]
         self.encoder_ = (
             OneHotEncoder(handle_unknown="ignore", sparse_output=False).fit(X[self.categories_])
             if self.categories_
@@ -97,7 +97,7 @@ class StepFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return table
 
 
-def _spread(column: FloatArray, n_steps: int) -> FloatArray:
+def spread_values(column: FloatArray, n_steps: int) -> FloatArray:
     """Return at most so many of the column's values, evenly spread in their order.
 
     The largest is left out: no point of the pool is above it.

@@ -14,6 +14,7 @@ import numpy as np
 
 from tacit.accounting.answer import Answer
 from tacit.teachers.corrections.coordinates import FloatArray
+from tacit.teachers.corrections.estimate import Proposal, estimate
 from tacit.teachers.corrections.metric import PRIOR_WEIGHT, Metric
 
 Release = Callable[[int, Callable[[], Iterator[FloatArray]]], Answer]
@@ -62,20 +63,6 @@ class Schedule:
         typical = float(np.sqrt((expected**2).mean()))
         radius = min(self.clip * first_order, self.typical * typical)
         return radius if np.isfinite(radius) and radius > 0 else 1.0
-
-    def gain(self, number: int) -> float:
-        """Return how much of the step a round takes: all of it at first, less later.
-
-        Early rounds have far to go. Later ones average: with steps of 1/sqrt(t) noise is averaged
-        over rounds and the student can still move.
-        """
-        later = number - self.rounds // 2
-        return 1.0 if later <= 0 else 1 / np.sqrt(later + 1.0)
-
-    @property
-    def averaged(self) -> int:
-        """How many of the last students are averaged."""
-        return 3 if self.rounds >= 8 else 2 if self.rounds >= 4 else 1
 
 
 @dataclass(frozen=True)
@@ -136,7 +123,7 @@ def correct_in_rounds(
     public points and earlier releases. Proof: ``docs/proofs/rounds.md``.
     """
     weights = np.zeros((pool.shape[1], n_classes - 1))
-    visited: list[FloatArray] = []
+    proposals: list[Proposal] = []
     answers: list[Answer] = []
     radii: list[float] = []
     standpoints: list[Standpoint] = []
@@ -146,19 +133,19 @@ def correct_in_rounds(
         radius = schedule.radius(metric.typical_length(teachers.shard_size), expected)
         unclipped = _unclipped_share(expected, radius)
         answer = release(number, _scaled(teachers, metric, radius))
-        moved = radius * np.array(answer.share).reshape(weights.shape)
         # A teacher's shard is a small part of what it is fitted on: the rest is prior or pool.
         size = teachers.shard_size
-        full = metric.haste * (PRIOR_WEIGHT + size) / size / unclipped
-        standpoints.append(_standpoint(metric, weights, full * radius))
-        weights = weights + schedule.gain(number) * full * (metric.whiten @ moved)
-        visited.append(weights)
+        step = radius * metric.haste * (PRIOR_WEIGHT + size) / size / unclipped
+        moved = step * np.array(answer.share).reshape(weights.shape)
+        deviation = step * answer.sigma * answer.unit
+        standpoints.append(_standpoint(metric, weights, step))
+        proposals.append(Proposal(weights + metric.whiten @ moved, deviation))
+        weights = estimate(proposals, metric)
         answers.append(answer)
         radii.append(radius)
         if after_round is not None:
             after_round(Corrected(weights, tuple(answers), tuple(radii), tuple(standpoints)))
-    mean: FloatArray = np.mean(visited[-schedule.averaged :], axis=0)
-    return Corrected(mean, tuple(answers), tuple(radii), tuple(standpoints))
+    return Corrected(weights, tuple(answers), tuple(radii), tuple(standpoints))
 
 
 def _standpoint(metric: Metric, weights: FloatArray, full_step: float) -> Standpoint:
