@@ -26,7 +26,7 @@ from tacit.data.reader import first_names, refuse_scalar
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
-from tacit.estimators.protection import ExistingTeachers, ShardAssignment, Source, split
+from tacit.estimators.protection import ExistingTeachers, InputKind, ShardAssignment, split
 from tacit.labeling.external_votes import ExternalVotes
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
@@ -34,7 +34,7 @@ from tacit.teachers.labels import ClassList
 from tacit.teachers.partition import IndexArray, votes_moved
 
 
-def source_of(X: Any) -> Source:
+def source_of(X: Any) -> InputKind:
     """Return what kind of private input was given."""
     if isinstance(X, ShardFolder):
         return "shards"
