@@ -118,8 +118,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto": by a closed rule on public sizes (``tacit.planning.rules``). ``tacit plan`` looks at
         evidence too.
     ledger : path, URL or Ledger, optional
-        Where spends add up over fits. By default every fit has a ledger of its own, and adding up
-        is yours to do.
+        Where spends add up over fits. By default each fit has its own ledger, and several fits have
+        to be added up by you.
     n_jobs : int, optional
         As in joblib.
     random_state : int, optional
@@ -233,7 +233,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -----
         When it fails after questions were asked (a student that cannot be fitted, an interruption),
         what was released is in ``released_``, and the model is otherwise as before: the teachers'
-        votes are gone, and what was planned beyond can not be asked any more.
+        votes are gone, and the remaining planned questions cannot be asked.
         """
         budget = Budget(self.epsilon, self.delta)
         if budget.delta == 0:
@@ -359,7 +359,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         n : int, optional
-            At most so many; by default all that are left.
+            Maximum number; by default all that are left.
         query : name or Strategy, optional
             Who chooses them; by default the strategy of the fit, or "diverse-margin" when that one
             had no more questions.

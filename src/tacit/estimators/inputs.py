@@ -365,7 +365,7 @@ def class_list(classes: Any) -> NDArray[Any]:
 
 
 def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
-    """Return whom each record belongs to, as bytes that are equal for equal identifiers."""
+    """Return the identifier of each record as bytes; equal identifiers give equal bytes."""
     if groups is None:
         return None
     if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
