@@ -39,7 +39,7 @@ def test_a_golden_student_says_what_it_said(path):
     np.testing.assert_allclose(model.predict_proba(points), said["probabilities"], rtol=1e-9)
     statement, report = model.privacy_.to_dict(), json.loads(model.report().to_json())
     assert json.loads(json.dumps(statement)) == said["statement"]
-    assert report == said["report"]
+    assert report == {**dict.fromkeys(report), **said["report"]}  # fields added since are empty
 
 
 @pytest.mark.parametrize("name", ["LogisticRegression", "RidgeClassifier"])

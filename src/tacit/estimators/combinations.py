@@ -9,14 +9,14 @@ from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
 from tacit.estimators.learner_kinds import is_linear, makes_linear_models
 from tacit.estimators.methods import Corrections, Votes
-from tacit.estimators.protection import Source
+from tacit.estimators.protection import InputKind
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.registry import mechanism_type
 from tacit.teachers.corrections.learners import can_correct, check_correcting
 from tacit.teachers.partition import Partition, votes_moved
 
 
-def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
+def resolve_method(settings: Any, source: InputKind) -> Votes | Corrections:
     """Return the method in force: the one given, or what "auto" stands for.
 
     "auto" is ``Corrections`` for the built-in teachers, and for a linear learner that can correct
@@ -38,7 +38,7 @@ def resolve_method(settings: Any, source: Source) -> Votes | Corrections:
     return method
 
 
-def _corrects(settings: Any, source: Source) -> bool:
+def _corrects(settings: Any, source: InputKind) -> bool:
     """Whether "auto" stands for ``Corrections``."""
     if source == "votes":
         return False
@@ -57,7 +57,7 @@ def is_auto(value: Any) -> bool:
 def check_combination(
     settings: Any,
     method: Votes | Corrections,
-    source: Source,
+    source: InputKind,
     *,
     has_pool: bool,
     has_groups: bool,
@@ -74,7 +74,7 @@ def check_combination(
         _check_votes(settings, method, source)
 
 
-def _check_data(settings: Any, source: Source, *, has_pool: bool, has_groups: bool) -> None:
+def _check_data(settings: Any, source: InputKind, *, has_pool: bool, has_groups: bool) -> None:
     protect = validation.one_of(("records", "labels"), protect=settings.protect)
     if source == "votes" and protect != "records":
         raise InvalidArgument('`protect` must be "records" with votes counted elsewhere.')
@@ -94,7 +94,7 @@ def _check_data(settings: Any, source: Source, *, has_pool: bool, has_groups: bo
         votes_moved(Partition.HASH, relation)
 
 
-def _check_corrections(settings: Any, source: Source) -> None:
+def _check_corrections(settings: Any, source: InputKind) -> None:
     if source == "votes":
         raise InvalidArgument(
             "`method` Corrections needs records, in memory or in shards: votes that were counted "
@@ -109,7 +109,7 @@ def _check_corrections(settings: Any, source: Source) -> None:
         check_correcting(settings.learner)
 
 
-def _check_votes(settings: Any, votes: Votes, source: Source) -> None:
+def _check_votes(settings: Any, votes: Votes, source: InputKind) -> None:
     if settings.learner is None and source != "votes":
         raise InvalidArgument(
             "`learner` must be an object with fit and predict for the method Votes, got None: "

@@ -26,7 +26,7 @@ from tacit.data.reader import first_names, refuse_scalar
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
 from tacit.estimators.checks import relation_of
-from tacit.estimators.protection import ExistingTeachers, ShardAssignment, Source, split
+from tacit.estimators.protection import ExistingTeachers, InputKind, ShardAssignment, split
 from tacit.labeling.external_votes import ExternalVotes
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
@@ -34,7 +34,7 @@ from tacit.teachers.labels import ClassList
 from tacit.teachers.partition import IndexArray, votes_moved
 
 
-def source_of(X: Any) -> Source:
+def source_of(X: Any) -> InputKind:
     """Return what kind of private input was given."""
     if isinstance(X, ShardFolder):
         return "shards"
@@ -365,7 +365,7 @@ def class_list(classes: Any) -> NDArray[Any]:
 
 
 def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
-    """Return whom each record belongs to, as bytes that are equal for equal identifiers."""
+    """Return the identifier of each record as bytes; equal identifiers give equal bytes."""
     if groups is None:
         return None
     if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:

@@ -20,7 +20,7 @@ from tacit.teachers.partition import (
     votes_moved,
 )
 
-Source = Literal["records", "shards", "votes"]
+InputKind = Literal["records", "shards", "votes"]
 """What ``X`` of a fit is: records, shards of them in files, or votes counted elsewhere."""
 
 
@@ -31,7 +31,7 @@ class ExistingTeachers:
     ``unit`` is what the guarantee is about, ``assumption`` what it relies on. Public.
     """
 
-    source: Source
+    source: InputKind
     n_teachers: int
     unit: str
     assumption: str
@@ -81,6 +81,11 @@ class Protection:
     unit: str
     n_units: int | None
     existing: ExistingTeachers | None = None
+
+    @property
+    def protect(self) -> str:
+        """The parameter ``protect`` of an estimator."""
+        return "labels" if self.neighbouring is Neighbouring.LABELS else "records"
 
 
 def resolve_protection(

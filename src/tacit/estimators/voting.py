@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
 from tacit.data import PointReader, Schema
 from tacit.data.pool import take
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import VoteSettings
 from tacit.labeling import FilteredPoolLabeler, Labeler, PlannedPoolLabeler, PoolLabeler
-from tacit.labeling.pool import NoiseRule, check_rule, even_plan
+from tacit.labeling.pool import NoiseRule, check_rule
 from tacit.ledger import Ledger
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -34,7 +35,7 @@ from tacit.teachers.workers.checkpoint import VoteCheckpoint
 
 
 @dataclass(frozen=True)
-class Terms:
+class ReleaseTerms:
     """How answers may leave: which mechanism, within which budget, on which ledger.
 
     ``rule`` chooses the noise of each batch within ``budget``; the mechanism then decides only
@@ -48,19 +49,13 @@ class Terms:
     noise: NoiseSource
     rule: NoiseRule | None = None
 
-    def check(self, planned: int, n_teachers: int) -> None:
+    def check(self, plan: Plan) -> None:
         """Refuse, before anything is trained, what the ledger would refuse afterwards."""
         self.ledger.check_noise(self.noise)
         if self.ledger.find_plan(self.key) is not None:
             return  # reserved by an earlier attempt of this run
-        if self.rule is None:
-            plan = self.mechanism.plan(self.budget.delta, n_teachers=n_teachers)
-        else:
+        if self.rule is not None:
             check_rule(self.ledger)
-            mechanism = self.mechanism
-            plan = even_plan(
-                self.budget, planned, mechanism.n_classes, mechanism.output, n_teachers
-            )
         self.ledger.check_plan(plan)
 
     def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> PoolLabeler:
