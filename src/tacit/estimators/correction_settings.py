@@ -22,13 +22,12 @@ from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Corrections
 from tacit.estimators.protection import Protection
 from tacit.estimators.representation import (
-    are_numbers,
     fit_representation,
     is_chosen,
     representation_name,
 )
 from tacit.mechanisms.clipped_mean import ClippedMean
-from tacit.planning.rules import corrections_for
+from tacit.planning.rules import coordinates_for, corrections_for
 from tacit.students.linear import LinearStudent
 from tacit.teachers.corrections.coordinates import (
     LENGTH,
@@ -56,6 +55,9 @@ _CLIP = {True: 0.35, False: 0.25}
 
 _TYPICAL = {True: 1.0, False: 0.25}
 """Radius over the length of public teachers' contributions, at most."""
+
+_FLATTEN = 0.25
+"""Steps and kernels of rare values are weak directions of the pool, and tell most."""
 
 _SHARD_UNKNOWN = 10
 """Nominal size of a shard of records in memory, where their number is private."""
@@ -204,13 +206,22 @@ def resolve_corrections(
         lambda n: corrections_for(n, built_in=built_in)[0],
     )
     rounds = _rounds(corrections.rounds, built_in)
+    shard_size = _shard_size(corrections.shard_size, protection, n_teachers)
+    n_records = n_units or n_teachers * shard_size
     representation = fit_representation(
-        settings.representation, pool, PoolRepresentation(scale=LENGTH)
+        settings.representation,
+        pool,
+        PoolRepresentation(
+            coordinates_for(n_records, budget.epsilon),
+            scale=LENGTH,
+            flatten=_FLATTEN,
+            curved=settings.representation is not None,
+        ),
     )
     transformed = represented(representation, pool.points)
     coordinates = Coordinates().fit(transformed)
     in_coordinates = with_constant(coordinates.transform(transformed))
-    teachers_represented = built_in or _teachers_see_it(settings, pool)
+    teachers_represented = built_in or _teachers_see_it(settings)
     mechanism = ClippedMean.for_budget(
         budget,
         radius=1.0,
@@ -221,16 +232,14 @@ def resolve_corrections(
     return CorrectionSettings(
         learner=settings.learner,
         n_teachers=n_teachers,
-        shard_size=_shard_size(corrections.shard_size, protection, n_teachers),
+        shard_size=shard_size,
         schedule=Schedule(rounds, _CLIP[built_in], _TYPICAL[built_in]),
         mechanism=mechanism,
         protection=protection,
         representation=representation,
         represented=is_chosen(settings.representation),
         teachers_represented=teachers_represented,
-        together=protection.unit == "record"
-        and isinstance(representation, PoolRepresentation)
-        and are_numbers(pool.points),
+        together=protection.unit == "record" and isinstance(representation, PoolRepresentation),
         coordinates=coordinates,
         points=PublicPool(transformed) if teachers_represented else pool,
         pool=in_coordinates,
@@ -257,10 +266,8 @@ def _shard_size(shard_size: Any, protection: Protection, n_teachers: int) -> int
     return _SHARD_UNKNOWN if protection.existing is None else _SHARD_IN_FILES
 
 
-def _teachers_see_it(settings: Any, pool: PublicPool) -> bool:
+def _teachers_see_it(settings: Any) -> bool:
     """Whether teachers are trained on represented records: linear ones, or if it was chosen."""
     if settings.representation is None:
         return False
-    if is_chosen(settings.representation):
-        return True
-    return is_linear(settings.learner) and are_numbers(pool.points)
+    return is_chosen(settings.representation) or is_linear(settings.learner)

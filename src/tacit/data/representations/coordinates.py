@@ -21,6 +21,7 @@ from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
 
+_BLOCK = 8192
 _CLIP = 2.0
 """Rows are clipped at this many times the pool's mean length: a record cannot be an outlier."""
 
@@ -79,7 +80,8 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidArgument("`X` must hold at least two public points.")
         self.n_features_in_ = int(encoded.shape[1])
         self.curves_ = None
-        if self.curved and self.n_features_in_ <= NARROW:
+        is_text = sp.issparse(encoded) and not sp.issparse(X)
+        if self.curved and not is_text and self.n_features_in_ <= NARROW:
             self.curves_ = CurvedFeatures().fit(encoded)
             encoded = self.curves_.transform(encoded)
         self.center_, self.directions_ = _principal(encoded, self.n_components, self.flatten)
@@ -92,14 +94,20 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return the coordinates of points, private or public."""
         check_is_fitted(self)
         encoded = self.encoder_.transform(X) if self.encoder_ is not None else X
-        if self.curves_ is not None:
-            encoded = self.curves_.transform(encoded)
-        rows = self._project(encoded) / self.length_
+        rows = self._bent_and_projected(encoded) / self.length_
         lengths = np.sqrt((rows**2).sum(axis=1, keepdims=True))
         result: FloatArray = (
             rows * np.minimum(1.0, _CLIP / np.maximum(lengths, 1e-12)) * float(self.scale)
         )
         return result
+
+    def _bent_and_projected(self, encoded: Any) -> FloatArray:
+        if self.curves_ is None:
+            return self._project(encoded)
+        # In blocks, since there are many curves: their length depends on the number of rows alone.
+        starts = range(0, max(1, encoded.shape[0]), _BLOCK)
+        blocks = [self.curves_.transform(encoded[start : start + _BLOCK]) for start in starts]
+        return np.concatenate([self._project(block) for block in blocks])
 
     def _project(self, encoded: Any) -> FloatArray:
         projected = np.asarray(encoded @ self.directions_, dtype=np.float64)

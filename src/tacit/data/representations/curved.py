@@ -25,6 +25,7 @@ FloatArray = NDArray[np.float64]
 _MOST_STEPS = 1500
 _FEWEST_STEPS_OF_COLUMN = 5
 _STEPS_OF_COLUMN = 30
+_STEP_WEIGHT = 0.5
 _RIDGE = 1e-6
 
 
@@ -74,7 +75,7 @@ class KernelFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 class CurvedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """The columns of a table, steps of those that are not indicators, and kernels of all.
 
-    Each of the three parts has the same mean length around its centre.
+    Columns and kernels have the same mean length around their centre, steps half of it.
 
     Examples
     --------
@@ -94,7 +95,10 @@ class CurvedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.columns_ = np.array(columns, dtype=np.intp)
         self.steps_ = [spread_values(table[:, column], n_steps) for column in columns]
         self.kernels_ = KernelFeatures().fit(table)
-        self.scales_ = [1 / _mean_length(part) for part in self._parts(table)]
+        weights = (1.0, 1.0, _STEP_WEIGHT)
+        parts = self._parts(table)
+        lengths = [_mean_length(part) for part in parts]
+        self.scales_ = [weight / length for weight, length in zip(weights, lengths, strict=False)]
         return self
 
     def transform(self, X: Any) -> FloatArray:

@@ -71,8 +71,8 @@ class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, X: Any) -> FloatArray:
         parts = [self.scaler_.transform(self._filled(self._numbers(X)))]
         for name, listed in self.categories_.items():
-            places = {category: place for place, category in enumerate(listed)}
-            codes = np.array([places.get(cell, -1) for cell in _texts(X[name])], dtype=np.intp)
+            codes_of: dict[str | None, int] = {cell: code for code, cell in enumerate(listed)}
+            codes = np.array([codes_of.get(cell, -1) for cell in _texts(X[name])], dtype=np.intp)
             parts.append((codes[:, None] == np.arange(len(listed))).astype(np.float64))
         for name, encoder in self.words_.items():
             parts.append(encoder.transform([cell or "" for cell in _texts(X[name])]).toarray())

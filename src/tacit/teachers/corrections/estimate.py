@@ -45,7 +45,7 @@ def estimate(proposals: Sequence[Proposal], metric: Metric) -> FloatArray:
     mean = np.tensordot(precisions / precisions.sum(), [one.weights for one in recent], axes=1)
     variance = 1 / float(precisions.sum())
     # In the metric's own coordinates noise is the same in all directions.
-    whitened = np.linalg.solve(metric.whiten, mean)
+    whitened: FloatArray = np.linalg.solve(metric.whiten, mean).astype(np.float64)
     coordinates = len(whitened) - 1  # the constant is not shrunk
     start, size = 0, _SMALLEST_BLOCK
     while start < coordinates:
