@@ -112,7 +112,7 @@ def test_unknown_events_are_refused_everywhere() -> None:
     with pytest.raises(UnsupportedEvent, match="settings"):
         event_from_dict({"kind": "gaussian-counts", "sigma": 1.0, "colour": 2})
     for make in ACCOUNTANTS:
-        with pytest.raises(UnsupportedEvent, match="not an event"):
+        with pytest.raises(UnsupportedEvent, match="A str is not a registered event; it cannot be priced"):
             make().epsilon({"laplace": 3}, 1e-5)  # type: ignore[dict-item]
     with pytest.raises(UnsupportedEvent):
         price({object(): 1}, delta=1e-5)  # type: ignore[dict-item]

@@ -74,7 +74,7 @@ def test_a_picture_that_cannot_be_drawn_leaves_no_file(tmp_path, monkeypatch):
         return real(name, *rest, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    assert "tacit[plots]" in run(*SIZES, "--plot", str(tmp_path / "frontier.png"), status=2)
+    assert ".[plots]" in run(*SIZES, "--plot", str(tmp_path / "frontier.png"), status=2)
     monkeypatch.undo()
     assert "folder that exists" in run(*SIZES, "--plot", str(tmp_path / "no" / "f.png"), status=2)
     assert list(tmp_path.iterdir()) == []
