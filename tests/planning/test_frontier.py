@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import InvalidArgument
 from tacit.planning.frontier import SHARES, frontier
-from tacit.planning.plots import plot_frontier, plot_rates
+from tacit.planning.plots import plot_frontier
 from tacit.planning.vote_curve import VoteCurve
 
 CURVE = VoteCurve.guessed({20: 0.72, 100: 0.85})
@@ -51,9 +51,9 @@ def test_pictures_are_drawn(tmp_path):
     found = frontier(curve=CURVE, **SIZES | {"epsilons": (0.5, 4.0)})
     first = plot_frontier(found, tmp_path / "frontier.png").read_bytes()
     assert first.startswith(b"\x89PNG")
-    assert b"<svg" in plot_rates(tmp_path / "rates.svg").read_bytes()
+    assert b"<svg" in plot_frontier(found, tmp_path / "frontier.svg").read_bytes()
     with pytest.raises(InvalidArgument, match="cannot be written"):
-        plot_rates(tmp_path / "nowhere" / "rates.svg")
+        plot_frontier(found, tmp_path / "nowhere" / "frontier.svg")
 
 
 def test_what_has_no_frontier_is_refused():

@@ -97,33 +97,6 @@ def _label_sigma(budget: Budget, answers: int) -> float:
     return _least(fits, high / 2, high, relative=1e-5)
 
 
-def gaussian_answers(
-    budget: Budget,
-    *,
-    sigma: float,
-    moves: int = 1,
-    method: Calibration | str = Calibration.EXACT,
-) -> int:
-    """Return how many Gaussian releases of scale sigma fit the budget; zero if none does.
-
-    Examples
-    --------
-    >>> gaussian_answers(Budget(1.0, 1e-5), sigma=64.6166)
-    300
-    """
-    method = validation.choice(Calibration, method=method)
-    validation.positive(sigma=sigma)
-    validation.positive_integer(moves=moves)
-    _needs_delta(budget, "Gaussian noise")
-    if method is Calibration.ZCDP:
-        rho = zcdp.printed_rho_for_budget(budget)
-        return int(rho * 2 * sigma**2 / moves * (1 + 1e-12))
-    event: Event = (
-        GaussianLabel(sigma) if method is Calibration.LABEL else GaussianCounts(sigma, moves)
-    )
-    return _most_answers(event, budget)
-
-
 def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
     """Return the least Laplace scale at which ``answers`` releases fit the budget.
 
@@ -290,29 +263,6 @@ def _least_threshold(scale: float, failure: float) -> int:
 
 def _pure_share(budget: Budget, answers: int) -> float:
     return pure.pure_epsilon_for(budget.epsilon, budget.delta, answers)
-
-
-def _most_answers(event: Event, budget: Budget) -> int:
-    """Return the largest count whose price is within the budget, by doubling and bisection."""
-
-    def fits(count: int) -> bool:
-        try:
-            return price({event: count}, delta=budget.delta).epsilon <= budget.epsilon
-        except InvalidArgument:
-            return False
-
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _settled(

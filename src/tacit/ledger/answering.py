@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Protocol
 
-from tacit.accounting.answer import Answer
+from tacit.accounting.answer import Answer, total_cost
 from tacit.accounting.events import Event
 from tacit.errors import AllowanceExceeded, BudgetExceeded, LedgerError, LedgerUnavailable
 from tacit.ledger import failpoints as fp
@@ -171,7 +170,7 @@ class AnswerRequest:
         self._noise_is_live = True
         answers = self._release.draw(list(positions.values()), admitted)
         failpoint(fp.AFTER_DRAW)
-        if len(answers) > len(positions) or not within(_cost_of(answers), most):
+        if len(answers) > len(positions) or not within(total_cost(answers), most):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
@@ -211,7 +210,7 @@ class AnalystRecord:
         """
         if self.analyst.allowance is None:
             return {}
-        cost, used = _cost_of(unseen.values()), self.account.in_period.events
+        cost, used = total_cost(unseen.values()), self.account.in_period.events
         left = {event: self.analyst.allowance - used[event] - cost[event] for event in used}
         if any(times < 0 for times in left.values()):
             raise _allowance_exceeded(self.analyst)
@@ -242,10 +241,6 @@ def _allowance_exceeded(analyst: Analyst | None) -> AllowanceExceeded:
         f"The answers may cost more than {name!r} may still be shown in this period. Nothing was "
         "drawn or shown. Ask fewer, or wait for the next period."
     )
-
-
-def _cost_of(answers: Iterable[Answer]) -> Counter[Event]:
-    return Counter(event for answer in answers for event in answer.cost)
 
 
 def first_positions(keys: Sequence[bytes], answered: Container[bytes]) -> dict[bytes, int]:

@@ -12,8 +12,7 @@ of a sparse vector) shortens the list of answers, since what was drawn has alrea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -224,8 +223,3 @@ def label_answer(label: int | None, cost: tuple[Event, ...], *, secure: bool) ->
     """Return a released label, or a refusal when it is None."""
     values = None if label is None else (label,)
     return Answer(Output.LABEL, values, unit=1.0, sigma=0.0, cost=cost, secure=secure)
-
-
-def total_cost(answers: Iterable[Answer]) -> Counter[Event]:
-    """Return what the answers cost together."""
-    return Counter(event for answer in answers for event in answer.cost)

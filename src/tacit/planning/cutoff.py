@@ -22,9 +22,10 @@ AUTO_SHARE = 0.1
 """Refusals planned per question when nothing is known of the teachers' errors."""
 
 _DEVIATIONS = 3
+_CONFIDENCE = 0.95
 
 
-def hard_questions(error: float, questions: int, *, confidence: float = 0.95) -> int:
+def hard_questions(error: float, questions: int) -> int:
     """Return how many questions, at most, a third of the teachers will err on.
 
     If teachers err with probability ``error`` on average, then by Markov's inequality a random
@@ -37,7 +38,6 @@ def hard_questions(error: float, questions: int, *, confidence: float = 0.95) ->
     error : float
         Mean error of the teachers, in [0, 1]: a released number, never the true one.
     questions : int
-    confidence : float
 
     Examples
     --------
@@ -47,9 +47,8 @@ def hard_questions(error: float, questions: int, *, confidence: float = 0.95) ->
     1000
     """
     validation.positive_integer(questions=questions)
-    validation.probability(confidence=confidence)
     chance = min(1.0, SHARE_OF_WRONG * max(0.0, validation.finite(error=error)))
-    return max(1, int(stats.binom.ppf(confidence, questions, chance)))
+    return max(1, int(stats.binom.ppf(_CONFIDENCE, questions, chance)))
 
 
 def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
@@ -88,31 +87,6 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
         else:
             high = middle
     return low
-
-
-def cutoff_for(questions: int, *, refusal_rate: float = AUTO_SHARE, failure: float = 0.05) -> int:
-    """Return the cut-off that a run with this rate of refusals exceeds with probability at most
-    ``failure``.
-
-    The binomial quantile: questions are refused independently of each other. One more, since the
-    run stops at the last planned refusal.
-
-    Parameters
-    ----------
-    questions : int
-    refusal_rate : float, default 0.1
-        Expected share of refusals, for example ``forecast(...).refused``.
-    failure : float, default 0.05
-
-    Examples
-    --------
-    >>> cutoff_for(300), cutoff_for(300, refusal_rate=0.01), cutoff_for(3)
-    (40, 7, 2)
-    """
-    validation.positive_integer(questions=questions)
-    validation.probability(refusal_rate=refusal_rate)
-    validation.probability(failure=failure)
-    return min(questions, int(stats.binom.isf(failure, questions, refusal_rate)) + 1)
 
 
 def _answerable(budget: Budget, cutoff: int, n_teachers: int) -> bool:
