@@ -35,7 +35,12 @@ def test_remarks_say_when_the_sparse_vector_wins_and_when_nothing_works():
     assert "never beats" in hard[0] and "At epsilon 0.001" in hard[1]
     easy = VoteCurve.guessed({20: 0.9999, 21: 0.9999}, correlation=0.01)
     many = frontier(
-        n_records=40_000, n_points=10_000, questions=10_000, delta=1e-6, curve=easy, epsilons=[1.0]
+        n_records=40_000,
+        n_points=10_000,
+        n_questions=10_000,
+        delta=1e-6,
+        curve=easy,
+        epsilons=[1.0],
     )
     assert "beats Gaussian noise at epsilon 1" in many.remarks()[0]
 

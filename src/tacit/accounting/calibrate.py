@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from tacit import validation
 from tacit.accounting import gaussian, pure, zcdp
@@ -85,6 +86,7 @@ def _exact_sigma(budget: Budget, answers: int, moves: int) -> float:
     return _settled(sigma, 1, lambda s: {GaussianCounts(s, moves): answers}, budget)
 
 
+@lru_cache(maxsize=64)  # a plan asks again for every number of teachers
 def _label_sigma(budget: Budget, answers: int) -> float:
     accountant = RenyiAccountant()
     high = _exact_sigma(budget, answers, 1)
@@ -235,6 +237,7 @@ def sparse_vector(
     return SparseSettings(scale, threshold, cutoff, unstable_probability(scale, threshold))
 
 
+@lru_cache(maxsize=64)
 def _tight_sparse(budget: Budget, cutoff: int) -> SparseSettings:
     """Split delta between composition and stability so that the threshold is lowest."""
     candidates = []
@@ -261,6 +264,7 @@ def _least_threshold(scale: float, failure: float) -> int:
     return high
 
 
+@lru_cache(maxsize=64)
 def _pure_share(budget: Budget, answers: int) -> float:
     return pure.pure_epsilon_for(budget.epsilon, budget.delta, answers)
 

@@ -9,7 +9,6 @@ from typing import Any
 from tacit import validation
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.mechanisms import SparseVote, StableVote
 from tacit.mechanisms.base import VoteMechanism
 
 
@@ -65,13 +64,11 @@ def auto_or_number(**named: str) -> None:
 
 def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
     """Refuse a threshold that not even a unanimous vote reaches."""
-    if not isinstance(mechanism, SparseVote | StableVote):
-        return
     largest = math.ceil(n_teachers / 2) - 1
-    if math.floor(mechanism.threshold) > largest:
+    if mechanism.smallest_distance > largest:
         raise InvalidArgument(
             f"`mechanism` must have a threshold that votes can reach: {mechanism.name} has "
-            f"{math.floor(mechanism.threshold)}, and a unanimous vote of {n_teachers} teachers "
-            f"has a distance of {largest}, so it would answer nothing. Use more teachers, a "
+            f"{mechanism.smallest_distance}, and a unanimous vote of {n_teachers} teachers has a "
+            f"distance of {largest}, so it would answer nothing. Use more teachers, a "
             "larger epsilon, or plan fewer refusals (fewer questions, or a smaller cutoff)."
         )

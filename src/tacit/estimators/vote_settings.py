@@ -183,7 +183,8 @@ def _strategy(settings: Any, votes: Votes, n_classes: int) -> Strategy | None:
 
 
 def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
-    most = _capacity(votes.mechanism)
+    given = votes.mechanism
+    most = given.capacity if isinstance(given, VoteMechanism) else None
     if isinstance(votes.n_questions, str):
         auto_or_number(n_questions=votes.n_questions)
         shares = output is Output.SHARE
@@ -196,14 +197,6 @@ def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_clas
             f"got {number}."
         )
     return number
-
-
-def _capacity(mechanism: Any) -> int | None:
-    """Return how many questions a mechanism object was planned for; None when it is not given."""
-    if not isinstance(mechanism, VoteMechanism):
-        return None
-    planned = getattr(mechanism, "questions", getattr(mechanism, "answers", None))
-    return planned if isinstance(planned, int) else None
 
 
 def _mechanism_name(mechanism: VoteMechanism, rule: Any) -> str:

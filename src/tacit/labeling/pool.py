@@ -284,11 +284,13 @@ def check_rule(ledger: Ledger) -> None:
         )
 
 
-def even_plan(budget: Budget, planned: int, n_classes: int, output: Output, n: int) -> Plan:
+def even_plan(
+    budget: Budget, planned: int, n_classes: int, output: Output, n_teachers: int
+) -> Plan:
     """Return the plan an adaptive run has when its rule changes nothing: what a ledger checks."""
     sigma = even_sigma(filter_for(budget), planned, n_classes)
     vote = GaussianVote(sigma, n_classes=n_classes, answers=planned, output=output)
-    return vote.plan(budget.delta, n_teachers=n)
+    return vote.plan(budget.delta, n_teachers=n_teachers)
 
 
 def _checked(votes: VoteCounts, names: Sequence[bytes]) -> VoteCounts:

@@ -25,7 +25,7 @@ _DEVIATIONS = 3
 _CONFIDENCE = 0.95
 
 
-def hard_questions(error: float, questions: int) -> int:
+def hard_questions(error: float, n_questions: int) -> int:
     """Return how many questions, at most, a third of the teachers will err on.
 
     If teachers err with probability ``error`` on average, then by Markov's inequality a random
@@ -37,7 +37,7 @@ def hard_questions(error: float, questions: int) -> int:
     ----------
     error : float
         Mean error of the teachers, in [0, 1]: a released number, never the true one.
-    questions : int
+    n_questions : int
 
     Examples
     --------
@@ -46,12 +46,12 @@ def hard_questions(error: float, questions: int) -> int:
     >>> hard_questions(0.5, 1000)
     1000
     """
-    validation.positive_integer(questions=questions)
+    validation.positive_integer(n_questions=n_questions)
     chance = min(1.0, SHARE_OF_WRONG * max(0.0, validation.finite(error=error)))
-    return max(1, int(stats.binom.ppf(_CONFIDENCE, questions, chance)))
+    return max(1, int(stats.binom.ppf(_CONFIDENCE, n_questions, chance)))
 
 
-def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
+def largest_cutoff(budget: Budget, *, n_teachers: int, n_questions: int) -> int:
     """Return the most refusals that leave clear votes answerable.
 
     A vote on which two thirds of the teachers agree has a distance of about ``n_teachers / 6``;
@@ -61,7 +61,7 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
     ----------
     budget : Budget
     n_teachers : int
-    questions : int
+    n_questions : int
         More refusals than questions are never planned.
 
     Raises
@@ -71,14 +71,14 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
 
     Examples
     --------
-    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=1000, questions=1000)
+    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=1000, n_questions=1000)
     2
-    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=10_000, questions=1000)
+    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=10_000, n_questions=1000)
     42
     """
     validation.positive_integer(n_teachers=n_teachers)
-    validation.positive_integer(questions=questions)
-    low, high = 1, questions + 1
+    validation.positive_integer(n_questions=n_questions)
+    low, high = 1, n_questions + 1
     _refuse_silent(budget, n_teachers)
     while high - low > 1:
         middle = (low + high) // 2

@@ -52,7 +52,7 @@ def cutoff(setting: Any, budget: Budget, *, n_teachers: int, questions: int, err
     if not isinstance(setting, str):
         return validation.positive_integer(cutoff=setting)
     validation.one_of(("auto", "estimate"), cutoff=setting)
-    most = largest_cutoff(budget, n_teachers=n_teachers, questions=questions)
+    most = largest_cutoff(budget, n_teachers=n_teachers, n_questions=questions)
     if setting == "auto":
         return min(most, max(1, round(AUTO_SHARE * questions)))
     return min(most, hard_questions(error, questions))
