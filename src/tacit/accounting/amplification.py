@@ -11,6 +11,7 @@ import math
 
 from tacit import validation
 from tacit.accounting.budget import Budget
+from tacit.accounting.search import boundary
 from tacit.errors import InvalidArgument
 
 # Results are rounded up by more than the arithmetic can have lost.
@@ -134,12 +135,12 @@ def largest_resampled_base(epsilon: float, *, records: int) -> float:
     >>> round(base, 3), resampled(Budget(base), records=1000).epsilon <= 2.0
     (0.882, True)
     """
-    low, high = 0.0, validation.positive(epsilon=epsilon)  # resampling never helps
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        resampled_epsilon = resampled(Budget(middle), records=records).epsilon
-        low, high = (middle, high) if resampled_epsilon <= epsilon else (low, middle)
-    return low
+    epsilon = validation.positive(epsilon=epsilon)
+
+    def fits(base_epsilon: float) -> bool:
+        return resampled(Budget(base_epsilon), records=records).epsilon <= epsilon
+
+    return boundary(fits, 0.0, epsilon, relative=1e-12)[0]  # resampling never helps
 
 
 def _group_delta(base: Budget, log_more: float, log_less: float) -> float:

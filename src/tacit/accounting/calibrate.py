@@ -25,6 +25,7 @@ from tacit.accounting.events import (
 )
 from tacit.accounting.price import price
 from tacit.accounting.rdp import RenyiAccountant
+from tacit.accounting.search import boundary, largest_integer
 from tacit.accounting.sparse import unstable_probability
 from tacit.errors import InvalidArgument
 
@@ -91,12 +92,12 @@ def _label_sigma(budget: Budget, answers: int) -> float:
     accountant = RenyiAccountant()
     high = _exact_sigma(budget, answers, 1)
 
-    def fits(sigma: float) -> bool:
-        return accountant.epsilon({GaussianLabel(sigma): answers}, budget.delta) <= budget.epsilon
+    def exceeds(sigma: float) -> bool:
+        return accountant.epsilon({GaussianLabel(sigma): answers}, budget.delta) > budget.epsilon
 
-    while not fits(high):
+    while exceeds(high):
         high *= 1.1
-    return _least(fits, high / 2, high, relative=1e-5)
+    return boundary(exceeds, high / 2, high, relative=1e-5)[1]
 
 
 def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
@@ -255,13 +256,7 @@ def _least_threshold(scale: float, failure: float) -> int:
     low, high = -1, 1
     while unstable_probability(scale, high) > failure:
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if unstable_probability(scale, middle) > failure:
-            low = middle
-        else:
-            high = middle
-    return high
+    return 1 + largest_integer(lambda w: unstable_probability(scale, w) > failure, low, high)
 
 
 @lru_cache(maxsize=64)
@@ -278,17 +273,6 @@ def _settled(
         setting *= 1 + direction * padding
         padding *= 2
     return setting
-
-
-def _least(fits: Callable[[float], bool], low: float, high: float, relative: float) -> float:
-    """Return the least value in (low, high] that fits, within a relative width."""
-    while high - low > relative * high:
-        middle = (low + high) / 2
-        if fits(middle):
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def _needs_delta(budget: Budget, subject: str) -> None:

@@ -13,6 +13,7 @@ from scipy import stats
 from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.accounting.calibrate import sparse_vector
+from tacit.accounting.search import largest_integer
 from tacit.errors import InvalidArgument
 
 SHARE_OF_WRONG = 3
@@ -78,15 +79,10 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, n_questions: int) -> int:
     """
     validation.positive_integer(n_teachers=n_teachers)
     validation.positive_integer(n_questions=n_questions)
-    low, high = 1, n_questions + 1
     _refuse_silent(budget, n_teachers)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _answerable(budget, middle, n_teachers):
-            low = middle
-        else:
-            high = middle
-    return low
+    return largest_integer(
+        lambda cutoff: _answerable(budget, cutoff, n_teachers), 1, n_questions + 1
+    )
 
 
 def _answerable(budget: Budget, cutoff: int, n_teachers: int) -> bool:
