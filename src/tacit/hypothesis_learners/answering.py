@@ -171,7 +171,7 @@ class AnsweringLearner(HypothesisEstimator, ABC):
 class PerQuestionLearner(AnsweringLearner):
     """Draws every answer by itself, under constants of its own or those of the paper."""
 
-    answers: int
+    n_questions: int
     mechanism_: PredictionMechanism
 
     def __init__(
@@ -180,7 +180,7 @@ class PerQuestionLearner(AnsweringLearner):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        answers: int = 1,
+        n_questions: int = 1,
         constants: str = "practical",
         alpha: float | None = None,
         ledger: Any = None,
@@ -189,14 +189,14 @@ class PerQuestionLearner(AnsweringLearner):
         self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
-        answers = validation.positive_integer(answers=self.answers)
-        each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
+        n_questions = validation.positive_integer(n_questions=self.n_questions)
+        each = pure_epsilon_for(budget.epsilon, budget.delta, n_questions) * (1 - 1e-9)
         alpha = self._paper_alpha() if self._uses_paper_constants() else None
-        self.mechanism_ = self._chosen(n_records, each, answers, alpha)
+        self.mechanism_ = self._chosen(n_records, each, n_questions, alpha)
 
     @abstractmethod
     def _chosen(
-        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+        self, n_records: int, epsilon: float, n_questions: int, alpha: float | None
     ) -> PredictionMechanism:
         """Return what answers, each for ``epsilon``; ``alpha`` asks for the paper's constants."""
 

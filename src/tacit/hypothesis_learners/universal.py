@@ -21,8 +21,9 @@ from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import FloatArray, as_points
 from tacit.hypothesis_learners import sizes
 from tacit.hypothesis_learners.ledger_release import LedgerRelease
-from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle, practical_mechanism
+from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle
 from tacit.hypothesis_learners.records import BinaryRecords
+from tacit.hypothesis_learners.relabelled_settings import practical_mechanism
 from tacit.ledger import Analyst, Ledger
 from tacit.mechanisms.base import label_answer, label_answers
 from tacit.mechanisms.hypothesis import select_hypothesis
@@ -169,7 +170,7 @@ def universal_plan(mechanism: RelabelledVote, learning: Event, disjoint: bool) -
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> from tacit.hypothesis_learners.oracle import VoteRequirements
+    >>> from tacit.hypothesis_learners.relabelled_settings import VoteRequirements
     >>> requirements = VoteRequirements(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1)
     >>> vote = practical_mechanism(requirements)
     >>> round(universal_plan(vote, ExponentialSelection(1.0), disjoint=True).guarantee.epsilon, 3)
