@@ -32,7 +32,7 @@ class BaseLearner(Protocol):
     """What can be run inside another learner: settings, made into a mechanism for given sizes."""
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
+        """Return the mechanism for these numbers of labelled and unlabelled records."""
 
 
 class HypothesisLearner(ClassifierMixin, HypothesisEstimator):  # type: ignore[misc]
@@ -120,7 +120,7 @@ class PartlyLabelledLearner(HypothesisLearner):
         return self._release(mechanism, records, WHO_HAS_LABELS)
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
+        """Return the mechanism for these numbers of labelled and unlabelled records."""
         validation.instance(HypothesisClass, hypotheses=self.hypotheses)
         return self._mechanism(labelled, unlabelled)
 

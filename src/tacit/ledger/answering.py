@@ -120,8 +120,8 @@ class AnswerRequest:
         shown = {key: stored[key] for key in self._keys[: len(answers)]}
         if viewer and viewer.unseen(store, shown):
             raise LedgerUnavailable(
-                "The ledger could not record to whom the answers were to be shown, so nobody was "
-                "shown them. Ask again."
+                "The ledger could not record who was to see the answers, so they were not shown. "
+                "Ask again."
             )
         return answers
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacit import __version__, validation
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, SavedFormatError
-from tacit.files.atomic import Source, read_file, write_new
+from tacit.files.atomic import PathLike, read_file, write_new
 from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.files import new_directory
@@ -40,7 +40,9 @@ CONSTANT, STACKED, MODEL = range(3)
 _FILE_NAME = re.compile(r"(teachers|linear)\.npz|learner\.skops|models-\d{4,}\.skops")
 
 
-def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bool = False) -> None:
+def save_ensemble(
+    ensemble: TeacherEnsemble, directory: PathLike, *, overwrite: bool = False
+) -> None:
     """Save teachers for later questions, for the holder of the records alone.
 
     Parameters
@@ -92,7 +94,7 @@ def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bo
         write_new(folder / MANIFEST, envelope.seal(KIND, FORMAT_VERSION, content), mode=FILE_MODE)
 
 
-def load_ensemble(directory: Source, *, trusted: Iterable[str] = ()) -> TeacherEnsemble:
+def load_ensemble(directory: PathLike, *, trusted: Iterable[str] = ()) -> TeacherEnsemble:
     """Load teachers that vote as they did when they were saved.
 
     Parameters

@@ -26,7 +26,7 @@ from tacit.errors import (
 from tacit.estimators.oracle.estimate import ESTIMATE, estimate_plan
 from tacit.estimators.oracle.private_oracle import PrivateOracle
 from tacit.estimators.oracle.terms import OracleTerms
-from tacit.files.atomic import Source, write_new
+from tacit.files.atomic import PathLike, write_new
 from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.labeling.source import VotingSource
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
@@ -43,7 +43,7 @@ TEACHERS = "teachers"
 LEDGER = "ledger.sqlite"
 
 
-def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
+def save_oracle(oracle: PrivateOracle, directory: PathLike) -> None:
     """Save a fitted oracle for later questions, for the holder of the records alone.
 
     Parameters
@@ -112,7 +112,7 @@ def _write(oracle: PrivateOracle, teachers: TeacherEnsemble, ledger: Ledger, tar
 
 
 def load_oracle(
-    directory: Source, *, ledger: Any = None, trusted: Iterable[str] = ()
+    directory: PathLike, *, ledger: Any = None, trusted: Iterable[str] = ()
 ) -> PrivateOracle:
     """Load an oracle that goes on with its account.
 
@@ -157,7 +157,7 @@ def load_oracle(
     return oracle._open(terms, reader, source, opened_ledger, oracle._noise())
 
 
-def account_elsewhere(directory: Source) -> bool:
+def account_elsewhere(directory: PathLike) -> bool:
     """Return whether a saved oracle has an account, and that is not in its directory."""
     folder = Path(directory)
     fields, account = _read_saved(folder, repr(str(directory)))

@@ -15,7 +15,7 @@ from typing import Any
 from tacit import __version__
 from tacit.data import Schema
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
-from tacit.files.atomic import Source, read_file, replace_file
+from tacit.files.atomic import PathLike, read_file, replace_file
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.public_model import PublicModel
 from tacit.report import RunReport
@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 KIND = "student"
 
 
-def save_student(clf: Any, path: Source) -> None:
+def save_student(clf: Any, path: PathLike) -> None:
     """Save the public side of a fitted classifier in one file.
 
     Parameters
@@ -74,7 +74,7 @@ def save_student(clf: Any, path: Source) -> None:
     replace_file(Path(path), envelope.seal(KIND, FORMAT_VERSION, content))
 
 
-def load_student(path: Source, *, trusted: Iterable[str] = ()) -> PublicModel:
+def load_student(path: PathLike, *, trusted: Iterable[str] = ()) -> PublicModel:
     """Load a student; nothing of the private side is needed.
 
     Parameters
@@ -105,7 +105,7 @@ def load_student(path: Source, *, trusted: Iterable[str] = ()) -> PublicModel:
     return reader(sealed.opened(where), names, where)
 
 
-def saved_report(path: Source) -> RunReport:
+def saved_report(path: PathLike) -> RunReport:
     """Return the report inside a student's file. The model is not made, so nothing is trusted.
 
     Raises
