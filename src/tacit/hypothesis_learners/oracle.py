@@ -17,9 +17,9 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray
 from tacit.hypothesis_learners.answering import AnsweringLearner
-from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
+from tacit.hypothesis_learners.opened_plan import OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
-from tacit.ledger import Ledger
+from tacit.ledger import FixedPriceRelease, Ledger
 from tacit.mechanisms.relabelled import RelabelledVote
 from tacit.mechanisms.sparse_vector import SparseVote
 from tacit.noise import NoiseSource
@@ -181,9 +181,9 @@ class RelabelledAnswers(OpenedPlan):
         super().__init__(plan, ledger, n_features=n_features, noise=noise, key=key)
         self._run = mechanism.start(records.X, records.y, noise=noise)
 
-    def _release(self, table: FloatArray) -> LedgerRelease:
+    def _release(self, table: FloatArray) -> FixedPriceRelease:
         run, counts = self._run, self._run.count(table)
-        return LedgerRelease(
+        return FixedPriceRelease(
             run.most_it_can_cost, lambda new: run.release(counts[list(new)]), run.abandon
         )
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, Self
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
@@ -43,6 +43,43 @@ class Release(Protocol):
 
     def abandon(self) -> None:
         """Discard live noise: something was drawn, and it is not known that it was recorded."""
+
+
+def _keep_nothing() -> None:
+    """Nothing is kept between answers."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FixedPriceRelease:
+    """A ``Release`` made of functions, whose price does not depend on what the plan has left.
+
+    Parameters
+    ----------
+    price : callable
+        From a number of new questions to the most they can cost.
+    answer : callable
+        From positions of new questions to their answers.
+    forget : callable, optional
+        Discards live noise.
+    """
+
+    price: Callable[[int], Mapping[Event, int]]
+    answer: Callable[[Sequence[int]], list[Answer]]
+    forget: Callable[[], None] = _keep_nothing
+
+    @classmethod
+    def per_answer(cls, event: Event, answer: Callable[[Sequence[int]], list[Answer]]) -> Self:
+        """Return a release that pays one event for every new question."""
+        return cls(lambda questions: {event: questions}, answer)
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return self.price(questions)
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return self.answer(new)
+
+    def abandon(self) -> None:
+        self.forget()
 
 
 class AnswerRequest:

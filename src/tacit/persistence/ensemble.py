@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -129,8 +129,7 @@ def load_ensemble(directory: PathLike, *, trusted: Iterable[str] = ()) -> Teache
                 f"{where} was not saved by tacit as ensemble: it has no {MANIFEST}."
             )
         sealed = envelope.read(opened.read(MANIFEST), KIND, where=where)
-        reader = envelope.reader_of(sealed, READERS, where=where)
-        return reader(opened, sealed.opened(where), names, where)
+        return _read(opened, sealed.opened(FORMAT_VERSION, where=where), names, where)
 
 
 # ---- writing ------------------------------------------------------------------------------------
@@ -222,7 +221,7 @@ def _manifest(ensemble: TeacherEnsemble, listed: dict[str, Any]) -> dict[str, An
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def _read_1(
+def _read(
     opened: PrivateDirectory, content: bytes, trusted: tuple[str, ...], where: str
 ) -> TeacherEnsemble:
     fields = manifest.from_json(content, where=where)
@@ -246,12 +245,6 @@ def _read_1(
         # Checksums hold, so this was written so: by another program, or with a mistake.
         raise DamagedFile(f"{where} does not hold together: {type(error).__name__}.") from None
     return TeacherEnsemble(teachers, learner=learner, form=form)
-
-
-READERS: dict[int, Callable[[PrivateDirectory, bytes, tuple[str, ...], str], TeacherEnsemble]] = {
-    1: _read_1
-}
-"""One reader per format; a format is only dropped with a word in the change log."""
 
 
 class _Files:

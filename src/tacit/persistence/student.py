@@ -6,7 +6,7 @@ in the format of skops. Everything in it was released: it can be handed to anyon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -101,8 +101,7 @@ def load_student(path: PathLike, *, trusted: Iterable[str] = ()) -> PublicModel:
     names = models.checked_names(trusted)
     where = repr(str(path))
     sealed = envelope.read(read_file(Path(path)), KIND, where=where)
-    reader = envelope.reader_of(sealed, READERS, where=where)
-    return reader(sealed.opened(where), names, where)
+    return _read(sealed.opened(FORMAT_VERSION, where=where), names, where)
 
 
 def saved_report(path: PathLike) -> RunReport:
@@ -115,11 +114,7 @@ def saved_report(path: PathLike) -> RunReport:
     """
     where = repr(str(path))
     sealed = envelope.read(read_file(Path(path)), KIND, where=where)
-    reader = envelope.reader_of(sealed, REPORT_READERS, where=where)
-    return reader(sealed.opened(where), where)
-
-
-def _read_report_1(content: bytes, where: str) -> RunReport:
+    content = sealed.opened(FORMAT_VERSION, where=where)
     fields = manifest.from_json(content.partition(b"\n")[0], where=where)
     try:
         return RunReport.from_dict(fields["report"])
@@ -127,10 +122,7 @@ def _read_report_1(content: bytes, where: str) -> RunReport:
         raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
 
 
-REPORT_READERS: dict[int, Callable[[bytes, str], RunReport]] = {1: _read_report_1}
-
-
-def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
+def _read(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
     line, _, data = content.partition(b"\n")
     fields = manifest.from_json(line, where=where)
     steps = models.from_bytes(data, (*models.OWN_TYPES, *trusted), where=where)
@@ -140,10 +132,6 @@ def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel
         raise PersistenceError(f"{where} needs a package: {error}.") from error
     except Exception as error:
         raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
-
-
-READERS: dict[int, Callable[[bytes, tuple[str, ...], str], PublicModel]] = {1: _read_1}
-"""One reader per format; a format is only dropped with a word in the change log."""
 
 
 def _public_model(fields: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> PublicModel:

@@ -28,8 +28,8 @@ _RESTART_DELAY = 1.0
 """Seconds before a worker that could not start is replaced."""
 
 _SWITCH_INTERVAL = 0.0005
-"""Seconds after which a busy thread gives way. After every statement the thread that records answers
-waits for the one that reads requests: with Python's own 5 ms, several times in a transaction."""
+"""Seconds after which a busy thread gives way. After every statement the thread that records
+answers waits for the one that reads requests, which Python's own 5 ms would make slow."""
 
 
 def prepare(settings: Settings) -> NewKey | None:
