@@ -39,7 +39,8 @@ def test_a_golden_student_says_what_it_said(path):
     np.testing.assert_allclose(model.predict_proba(points), said["probabilities"], rtol=1e-9)
     statement, report = model.privacy_.to_dict(), json.loads(model.report().to_json())
     assert json.loads(json.dumps(statement)) == said["statement"]
-    assert report == said["report"]
+    # Fields that later versions added have their defaults.
+    assert {name: report[name] for name in said["report"]} == said["report"]
 
 
 @pytest.mark.parametrize("name", ["LogisticRegression", "RidgeClassifier"])

@@ -38,8 +38,9 @@ class LogisticModel:
     Notes
     -----
     No classifier does better than the one that knows ``u``. Its error depends on ``z = u.x`` only,
-    which is standard normal: ``best_logistic_error`` is the integral of ``1 / (1 + exp(strength * |z|))``
-    against the normal density, computed by adaptive quadrature to about ten digits.
+    which is standard normal: ``best_logistic_error`` is the integral of
+    ``1 / (1 + exp(strength * |z|))`` against the normal density, computed by adaptive quadrature to
+    about ten digits.
 
     Examples
     --------
