@@ -61,7 +61,7 @@ class AnsweringLearner(HypothesisEstimator, ABC):
         return self
 
     def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
-        """Reserve the plan on a ledger, or go on with the one opened under this key.
+        """Reserve the plan on a ledger, or resume the one opened under this key.
 
         This makes it a source of answers: ``PrivateOracle.from_source`` takes it.
 

@@ -226,7 +226,7 @@ class _Release:
         single = run.most_it_can_cost(1)
         if not within(single, room):
             return single
-        # Such a run may stop on the way: it is drawn from step by step and stays within the room.
+        # Such a run may stop early: it is drawn from step by step and stays within the room.
         return {event: min(times, room.get(event, 0)) for event, times in full.items()}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:

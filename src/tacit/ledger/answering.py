@@ -34,7 +34,7 @@ class Release(Protocol):
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         """Return the most that so many new questions can cost, from public state alone.
 
-        ``room`` is what the plan has left. A release that can stop on the way stays within it; any
+        ``room`` is what the plan has left. A release that can stop early stays within it; any
         other returns its full price and is refused when that does not fit.
         """
 
@@ -185,7 +185,7 @@ class AnswerRequest:
         room: Mapping[Event, int],
         allowance: Mapping[Event, int],
     ) -> dict[bytes, Answer]:
-        """Return an answer for each new question: fewer when the run stops on the way."""
+        """Return an answer for each new question: fewer when the run stops early."""
         admitted = MappingProxyType(
             {event: min(times, allowance.get(event, times)) for event, times in room.items()}
         )
