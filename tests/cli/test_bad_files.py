@@ -197,7 +197,7 @@ def test_an_interrupted_run_whose_records_became_fewer_says_how_to_start_over(
     desk.put("patients.csv", b"".join(private.read_bytes().splitlines(keepends=True)[:100]))
     result = desk.fit(n_teachers=None)
     assert result.exit_code == BAD_INPUT
-    assert "cannot go on" in result.stderr and "--fresh" in result.stderr
+    assert "cannot be resumed" in result.stderr and "--fresh" in result.stderr
     assert desk.fit("--fresh", n_teachers=None).exit_code == 0
     listed = json.loads(desk("datasets", "--project", desk.folder, "--json").stdout)
     assert listed[0]["reserved"]["epsilon"] == pytest.approx(2.0, rel=1e-3)

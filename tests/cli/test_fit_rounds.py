@@ -84,7 +84,7 @@ def test_a_run_that_was_interrupted_goes_on_with_the_rounds_it_has(desk, monkeyp
     assert stopped.exit_code == 130, stopped.output
     done = desk.fit("--json", **how)
     assert done.exit_code == 0, done.output
-    assert "goes on with an interrupted run, which is paid for already" in done.stderr
+    assert "resumes an interrupted run, which is paid for already" in done.stderr
     told = json.loads(done.stdout)
     assert told["resumed"] and told["account"]["reserved"]["epsilon"] <= 1.0001
     assert told["privacy"]["questions"] == 4

@@ -79,8 +79,8 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
     With --rounds teachers do not vote but correct a linear student, which is more accurate where a
     linear model is; the fastest are those of --learner built-in.
 
-    The cost is shown first and is taken from the budget of --dataset. Stopped on the way, the
-    same command goes on where it was, at no further cost.
+    The cost is shown first and is taken from the budget of --dataset. When it is interrupted, run
+    the same command again to resume, at no further cost.
 
     \b
     Example:
@@ -93,7 +93,7 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
       2    the input cannot be used; nothing was spent
       3    nothing may be released: the budget, the ledger or the noise
       70   a defect in tacit or in the learner
-      130  interrupted; the same command goes on
+      130  interrupted; the same command resumes
     """
     from tacit.cli.formatting import as_text, round_down
     from tacit.cli.outputs import check_outputs, label_rows

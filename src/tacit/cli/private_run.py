@@ -209,8 +209,7 @@ def _confirm(
     ledger.close()
     if paid:
         click.echo(
-            f"Data set {options.dataset!r}: goes on with an interrupted run, which is paid for "
-            "already.",
+            f"Data set {options.dataset!r}: resumes an interrupted run, which is paid for already.",
             err=True,
         )
         return True
@@ -256,13 +255,14 @@ def _fit(clf: ProjectClassifier, records: dict[str, Any], pool: Pool) -> None:
 
 @contextmanager
 def _explain_changed_sizes(paid: bool) -> Iterator[None]:
-    """Say what to do when an interrupted run cannot go on: sizes that decide its plan changed."""
+    """Say what to do when a run cannot be resumed: sizes that decide its plan changed."""
     try:
         yield
     except InvalidArgument as error:
         if not paid:
             raise
         raise InvalidArgument(
-            f"The interrupted run cannot go on: {error} It needs as many records as it had, or "
-            "the same --n-teachers and --n-questions; --fresh starts another, at its own cost."
+            f"The interrupted run cannot be resumed: {error} It needs as many records as it "
+            "had, or the same --n-teachers and --n-questions; --fresh starts another, at its own "
+            "cost."
         ) from None

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tacit import __version__, validation
+from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.data.pool import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
@@ -54,7 +54,7 @@ from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.ledger import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
-from tacit.report.build import corrections_report, run_report
+from tacit.report.build import corrections_report, python_call, run_report
 from tacit.report.public_check import check_predictions
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent
@@ -254,7 +254,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.representation_, self._represented = settings.representation, settings.represented
             if is_auto(self.method) and isinstance(settings, VoteSettings):
                 warn_about_learner(settings, len(self.classes_))
-            fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure)
+            call = python_call(self.get_params(deep=False), method, settings.chosen)
+            fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure, call)
             context = RunContext(
                 self.schema_,
                 self.classes_,
@@ -317,9 +318,9 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             release, fit.rows, self.classes_, self.privacy_
         )
         if isinstance(release, Released):
-            self._report = run_report(self.privacy_, release, self.classes_, chosen, __version__)
+            self._report = run_report(self.privacy_, release, self.classes_, chosen, fit.call)
         else:
-            self._report = corrections_report(self.privacy_, chosen, __version__)
+            self._report = corrections_report(self.privacy_, chosen, fit.call)
 
     def _conclude(
         self, fit: _Fit, student: FittedStudent, open_questions: QueryLoop | None
@@ -530,6 +531,7 @@ class _Fit:
     rows: NDArray[Any] | None
     rng: np.random.Generator
     secure: bool
+    call: str
     release: Released | ReleasedRounds | None = None
 
     def publish(self, release: Released | ReleasedRounds) -> None:

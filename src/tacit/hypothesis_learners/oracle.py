@@ -14,14 +14,14 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.hypotheses.points import FloatArray
 from tacit.hypothesis_learners.answering import AnsweringLearner
-from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
+from tacit.hypothesis_learners.opened_plan import OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.hypothesis_learners.relabelled_settings import (
     VoteRequirements,
     paper_mechanism,
     practical_mechanism,
 )
-from tacit.ledger import Ledger
+from tacit.ledger import FixedPriceRelease, Ledger
 from tacit.mechanisms.relabelled import RelabelledVote
 from tacit.noise import NoiseSource
 
@@ -178,8 +178,8 @@ class RelabelledAnswers(OpenedPlan):
         super().__init__(plan, ledger, n_features=n_features, noise=noise, key=key)
         self._run = mechanism.start(records.X, records.y, noise=noise)
 
-    def _release(self, table: FloatArray) -> LedgerRelease:
+    def _release(self, table: FloatArray) -> FixedPriceRelease:
         run, counts = self._run, self._run.count(table)
-        return LedgerRelease(
+        return FixedPriceRelease(
             run.most_it_can_cost, lambda new: run.release(counts[list(new)]), run.abandon
         )

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, Self
 
 from tacit.accounting.answer import Answer, total_cost
 from tacit.accounting.events import Event
@@ -33,7 +33,7 @@ class Release(Protocol):
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         """Return the most that so many new questions can cost, from public state alone.
 
-        ``room`` is what the plan has left. A release that can stop on the way stays within it; any
+        ``room`` is what the plan has left. A release that can stop early stays within it; any
         other returns its full price and is refused when that does not fit.
         """
 
@@ -42,6 +42,43 @@ class Release(Protocol):
 
     def abandon(self) -> None:
         """Discard live noise: something was drawn, and it is not known that it was recorded."""
+
+
+def _keep_nothing() -> None:
+    """Nothing is kept between answers."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FixedPriceRelease:
+    """A ``Release`` made of functions, whose price does not depend on what the plan has left.
+
+    Parameters
+    ----------
+    price : callable
+        From a number of new questions to the most they can cost.
+    answer : callable
+        From positions of new questions to their answers.
+    forget : callable, optional
+        Discards live noise.
+    """
+
+    price: Callable[[int], Mapping[Event, int]]
+    answer: Callable[[Sequence[int]], list[Answer]]
+    forget: Callable[[], None] = _keep_nothing
+
+    @classmethod
+    def per_answer(cls, event: Event, answer: Callable[[Sequence[int]], list[Answer]]) -> Self:
+        """Return a release that pays one event for every new question."""
+        return cls(lambda questions: {event: questions}, answer)
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return self.price(questions)
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return self.answer(new)
+
+    def abandon(self) -> None:
+        self.forget()
 
 
 class AnswerRequest:
@@ -119,8 +156,8 @@ class AnswerRequest:
         shown = {key: stored[key] for key in self._keys[: len(answers)]}
         if viewer and viewer.unseen(store, shown):
             raise LedgerUnavailable(
-                "The ledger could not record to whom the answers were to be shown, so nobody was "
-                "shown them. Ask again."
+                "The ledger could not record who was to see the answers, so they were not shown. "
+                "Ask again."
             )
         return answers
 
@@ -147,7 +184,7 @@ class AnswerRequest:
         room: Mapping[Event, int],
         allowance: Mapping[Event, int],
     ) -> dict[bytes, Answer]:
-        """Return an answer for each new question: fewer when the run stops on the way."""
+        """Return an answer for each new question: fewer when the run stops early."""
         admitted = MappingProxyType(
             {event: min(times, allowance.get(event, times)) for event, times in room.items()}
         )

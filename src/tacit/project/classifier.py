@@ -15,7 +15,7 @@ class ProjectClassifier(PATEClassifier):
     """``PATEClassifier`` on a run of a project.
 
     Sharding, training, the plan on the ledger and the choice of questions are those of the earlier
-    attempts, so a fit that was interrupted goes on: nothing is paid twice, and every question has
+    attempts, so a fit that was interrupted resumes: nothing is paid twice, and every question has
     the answer that the ledger recorded.
     """
 

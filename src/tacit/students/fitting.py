@@ -21,7 +21,7 @@ from tacit.students.noise_aware import NoiseAwareStudent
 from tacit.students.passive import UNLABELLED, fit_on_labels, known_variance, released_labels
 from tacit.students.share_fit import AS_GOOD
 from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 
 class FittedStudent:
@@ -82,7 +82,7 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
     if _takes_unlabelled(student):
         labels[len(labels) // 2 :] = UNLABELLED
     try:
-        with Quiet():
+        with SuppressOutput():
             predicted = np.asarray(fit_on_labels(student, some, labels).predict(some))
     except Exception as error:
         raise InvalidArgument(

@@ -17,7 +17,7 @@ from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import UNKNOWN, ClassList, IntArray
 from tacit.teachers.rows import row_access, take
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 CHECKED_PER_CLASS = 10
 CHECKED_AT_LEAST = 100
@@ -198,7 +198,7 @@ def _tried(
     learner: Any, points: Any, positions: IntArray, classes: ClassList
 ) -> tuple[Any, IntArray | None]:
     try:
-        with Quiet():
+        with SuppressOutput():
             ready = recipe(learner)
             labels, decode = given_labels(positions, classes, contiguous=ready.contiguous)
             model = ready.fresh(shard_seed(0, 0))

@@ -21,7 +21,7 @@ from tacit.teachers.learner import (
     recipe,
 )
 from tacit.teachers.rows import own_copy, take
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 FAILURES = (Exception, SystemExit)
 """What a caller's code may raise over records without a word. KeyboardInterrupt is the user's."""
@@ -68,7 +68,7 @@ class Teacher:
             return np.full(n_points, self.constant, dtype=np.int64)
         votes = None
         try:
-            with Quiet():
+            with SuppressOutput():
                 restart(DEFAULT)
                 # Its own copy: a model that changes its input in place, as scalers with
                 # copy=False do, would hand its records' statistics to every later teacher.
@@ -132,12 +132,12 @@ def fit_teacher(
     """
     seed = validation.integer(0, seed=seed)
     classes = ClassList(classes)
-    with Quiet(), preserve_global_random():
+    with SuppressOutput(), preserve_global_random():
         return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)
 
 
 def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
-    """Train one teacher, inside a ``Quiet`` context."""
+    """Train one teacher, inside a ``SuppressOutput`` context."""
     positions = classes.positions(y_shard)
     has_class = positions != UNKNOWN
     dropped = len(has_class) - int(has_class.sum())
