@@ -41,7 +41,7 @@ from tacit.data.sets import load_two_classes
 from tacit.data.sets.synthetic import LogisticModel
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import distinct_points
-from tacit.estimators.voting import OpenPool, Terms, release_all, release_in_batches
+from tacit.estimators.voting import OpenPool, ReleaseTerms, release_all, release_in_batches
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
@@ -159,7 +159,7 @@ class Split:
             calibration=Calibration.LABEL if bit else Calibration.EXACT,
         )
         noise = SecureNoise()
-        terms = Terms(vote, budget, MemoryLedger(budget), "experiment", noise)
+        terms = ReleaseTerms(vote, budget, MemoryLedger(budget), "experiment", noise)
         votes = self.votes(teachers, epsilon)
         names = [self.names[place] for place in self.distinct]
         pool = OpenPool(self.distinct, terms.open(votes, names, n_questions))

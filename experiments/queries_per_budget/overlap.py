@@ -29,7 +29,7 @@ from vote_sets import EPSILON, OURS, Split, VoteSet
 
 from tacit.data.pool import take
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.estimators.voting import OpenPool, Terms, release_in_batches
+from tacit.estimators.voting import OpenPool, ReleaseTerms, release_in_batches
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.noise import NoiseSource, SecureNoise
@@ -65,7 +65,7 @@ def asked(
     """Return the positions a student asks about."""
     mechanism = GAUSSIAN_LABEL.make(terms_of(votes), number)
     assert isinstance(mechanism, GaussianVote)
-    terms = Terms(mechanism, votes.budget, MemoryLedger(votes.budget), "experiment", noise)
+    terms = ReleaseTerms(mechanism, votes.budget, MemoryLedger(votes.budget), "experiment", noise)
     names = [str(place).encode() for place in range(len(votes.counts))]
     pool = OpenPool(np.arange(len(names)), terms.open(votes.counts, names, number))
     released = release_in_batches(

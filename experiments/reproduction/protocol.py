@@ -23,7 +23,7 @@ from tacit.data.pool import take
 from tacit.data.sets import Labelled
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import distinct_points
-from tacit.estimators.voting import OpenPool, Terms, release_all, release_in_batches
+from tacit.estimators.voting import OpenPool, ReleaseTerms, release_all, release_in_batches
 from tacit.labeling import question_keys
 from tacit.ledger import MemoryLedger
 from tacit.mechanisms import GaussianVote
@@ -159,7 +159,7 @@ class Split:
         assert variant.epsilon is not None
         budget = Budget(variant.epsilon, 1 / self.sizes.private)
         vote = self.sizes.vote(variant.method, variant.epsilon, variant.calibration)
-        terms = Terms(vote, budget, MemoryLedger(budget), "reproduction", SecureNoise())
+        terms = ReleaseTerms(vote, budget, MemoryLedger(budget), "reproduction", SecureNoise())
         service = terms.open(self.votes, self.names, vote.answers)
         pool = OpenPool(np.arange(len(self.names)), service)
         released = release_all(pool) if variant.method == "PSQ" else self._chosen(pool)

@@ -124,6 +124,18 @@ def one_of(options: Iterable[str], **named: Any) -> str:
     return value
 
 
+def is_auto(value: Any) -> bool:
+    """Return whether a setting is left at "auto"; objects are not compared with a text."""
+    return isinstance(value, str) and value == "auto"
+
+
+def auto_or_number(**named: str) -> None:
+    """Refuse a text that is not "auto"."""
+    name, value = _single(named)
+    if value != "auto":
+        raise _refuse(name, "a number or 'auto'", value)
+
+
 def instance(kind: type[_E] | type[Any], **named: Any) -> Any:
     """Return a value of the given type; the message names the type received, never the value."""
     ((name, value),) = named.items()

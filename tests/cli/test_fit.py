@@ -33,7 +33,7 @@ def test_from_two_files_to_a_model_a_report_and_predictions(desk) -> None:
     assert report.statement == model.privacy_ and report.statement.secure
     assert report.command == (
         "tacit fit PRIVATE --public pool.csv --dataset patients --epsilon 1.0 --delta 1e-05 "
-        "--label ill --classes no,yes --learner tree --n-teachers 20"
+        "--label ill --classes no,yes --n-teachers 20 --learner tree"
     )
     assert len(rows(folder / "labels.csv")) == report.asked
     told = desk(

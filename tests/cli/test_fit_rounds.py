@@ -1,4 +1,4 @@
-"""``tacit fit --rounds``: teachers that correct a student, from files to files."""
+"""``tacit fit --method corrections``: teachers that correct a student, from files to files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ pytestmark = pytest.mark.needs("pandas")
 
 @pytest.mark.parametrize("learner", ["built-in", "logistic"])
 def test_from_two_files_to_a_model_and_a_report(desk, learner):
-    done = desk.fit(learner=learner, rounds=2, n_teachers=60, report=desk.folder / "report.json")
+    how = {"learner": learner, "method": "corrections", "rounds": 2, "n_teachers": 60}
+    done = desk.fit(**how, report=desk.folder / "report.json")
     assert done.exit_code == 0, done.output
     assert "correction" in done.stdout
     model = load_student(desk.folder / "model.tacit")
@@ -47,11 +48,18 @@ def test_a_dry_run_and_a_file_of_settings(desk):
     [
         ({"rounds": 0}, "--rounds"),
         ({"rounds": "many"}, "--rounds"),
-        ({"rounds": 2, "labels": "labels.csv"}, "--labels: corrections release no labels"),
-        ({"rounds": 2, "query": "margin"}, "--query is about votes"),
-        ({"rounds": 2, "mechanism": "laplace"}, "--mechanism is about votes"),
+        ({"method": "guess"}, "--method"),
+        ({"learner": None, "labels": "labels.csv"}, "--labels: corrections release no labels"),
+        ({"learner": None, "query": "margin"}, "--query is a setting of votes"),
+        ({"learner": None, "mechanism": "laplace"}, "--mechanism is a setting of votes"),
+        ({"learner": None, "n_questions": 9}, "--n-questions is a setting of votes"),
+        ({"rounds": 2}, "--rounds is a setting of corrections, and this run uses votes"),
+        ({"learner": None, "method": "votes"}, "the built-in teachers do not vote"),
         ({"learner": "built-in", "param": "C=2"}, "takes no arguments"),
-        ({"rounds": 2, "learner": "sklearn.neighbors.KNeighborsClassifier"}, "sample_weight"),
+        (
+            {"method": "corrections", "learner": "sklearn.neighbors.KNeighborsClassifier"},
+            "sample_weight",
+        ),
     ],
     ids=str,
 )
@@ -62,10 +70,35 @@ def test_what_does_not_go_together_is_said_and_spends_nothing(desk, options, wor
     assert listed[0]["reserved"]["epsilon"] == 0
 
 
-@pytest.mark.parametrize("options", [{"rounds": 3}, {"learner": "built-in"}], ids=str)
-def test_labels_are_votes(desk, options):
-    done = desk(*desk.words("label", **options))
-    assert done.exit_code == BAD_INPUT and "use tacit fit" in done.stderr
+def test_labels_are_votes(desk):
+    done = desk(*desk.words("label", learner="built-in"))
+    assert done.exit_code == BAD_INPUT and "built-in teachers do not vote" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "method"),
+    [
+        ({"learner": None}, "Corrections"),
+        ({"learner": "logistic"}, "Votes"),  # behind a preparation of the columns
+        ({"learner": "logistic", "method": "corrections"}, "Corrections"),
+        ({"learner": "tree"}, "Votes"),
+        ({"learner": "tree", "n_questions": 7, "query": "margin"}, "Votes"),
+    ],
+    ids=str,
+)
+def test_the_method_is_that_of_the_classifier(desk, options, method):
+    done = desk.fit("--dry-run", "--n", 600, "--json", **options)
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)["settings"]["method"] == method
+
+
+@pytest.mark.parametrize(("more", "told"), [({}, True), ({"method": "votes"}, False)], ids=str)
+def test_a_learner_that_limits_the_run_is_named_unless_votes_were_asked_for(desk, more, told):
+    done = desk.fit(learner="tree", n_questions=10, **more)
+    assert done.exit_code == 0, done.output
+    assert ("Note: Each DecisionTreeClassifier is trained on about 30 records" in done.stderr) == (
+        told
+    )
 
 
 def test_a_run_that_was_interrupted_goes_on_with_the_rounds_it_has(desk, monkeypatch):
@@ -84,7 +117,7 @@ def test_a_run_that_was_interrupted_goes_on_with_the_rounds_it_has(desk, monkeyp
     assert stopped.exit_code == 130, stopped.output
     done = desk.fit("--json", **how)
     assert done.exit_code == 0, done.output
-    assert "resumes an interrupted run, which is paid for already" in done.stderr
+    assert "resuming an interrupted run, which is paid for already" in done.stderr
     told = json.loads(done.stdout)
     assert told["resumed"] and told["account"]["reserved"]["epsilon"] <= 1.0001
     assert told["privacy"]["questions"] == 4

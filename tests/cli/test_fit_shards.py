@@ -56,6 +56,7 @@ def test_corrections_on_shards_go_on_where_they_were_stopped(
     sharded: Any, monkeypatch: pytest.MonkeyPatch, learner: str
 ) -> None:
     how: dict[str, Any] = {"learner": learner, "rounds": 3, "shard_size": 30}
+    how["method"] = "corrections"
     priced = on_shards(sharded, "fit", "--dry-run", "--json", **how)
     assert json.loads(priced.stdout)["settings"]["n_teachers"] == 20
     released: list[object] = []
@@ -112,7 +113,7 @@ def test_a_price_needs_no_number_of_records(sharded: Any) -> None:
         ({"n_teachers": 21}, "20, the number of shards"),
         ({"label": "age"}, "--label must be left out, or 'ill'"),
         ({"group": "age"}, "--group must be left out, or 'person'"),
-        ({"shard_size": 30}, "--shard-size is about corrections"),
+        ({"shard_size": 30}, "--shard-size is a setting of corrections"),
     ],
 )
 def test_what_does_not_go_with_shards_is_refused(

@@ -89,7 +89,7 @@ def fit_words(pair: Pair, private: str, pool: str) -> list[str]:
     if learner == "built-in":
         words += ["--rounds", 3]
     elif learner == FINGERPRINT and rng.random() < 0.3:
-        words += ["--rounds", 2]
+        words += ["--method", "corrections", "--rounds", 2]
     else:
         words += ["--n-questions", 5, "--labels", "labels.csv"]
         words += ["--mechanism", choose(rng, ("gaussian", "laplace", "confident", "sparse"))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from tacit import Corrections, Votes
+from tacit import Corrections, PATEClassifier, Votes
 
 OF_VOTES = tuple(inspect.signature(Votes).parameters)
 
@@ -23,3 +23,8 @@ def with_method(settings: dict[str, Any]) -> dict[str, Any]:
     if "method" in settings:
         return outer
     return {**outer, "method": Votes(**votes)}
+
+
+def before_release(clf: PATEClassifier) -> dict[str, Any]:
+    """Return the settings in force without the "auto" student: released values choose it."""
+    return {name: value for name, value in clf.resolved_params_.items() if name != "student"}

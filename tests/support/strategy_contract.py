@@ -22,7 +22,7 @@ from tacit.students.passive import UNLABELLED
 Make = Callable[[Any, int], Strategy]
 
 N_POINTS = 120
-ARGUMENTS = ("X_pool", "asked", "labels", "k", "rng")
+ARGUMENTS = ("X_pool", "queried", "labels", "k", "rng")
 
 
 class Situation:

@@ -14,9 +14,10 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from tests.support.one_teacher import fit_teacher
 
 from tacit.errors import InvalidArgument, PrivateValueError
-from tacit.teachers import Diagnostics, Teacher, fit_teacher
+from tacit.teachers import Diagnostics, Teacher
 from tacit.teachers.labels import ClassList
 
 CLASSES = ["ham", "spam", "eggs"]

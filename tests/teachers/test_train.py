@@ -13,13 +13,13 @@ from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
+from tests.support.one_teacher import fit_teacher
 
 from tacit.errors import InvalidArgument, PrivateValueError
 from tacit.teachers import (
     Diagnostics,
     equal_split,
     estimate_memory,
-    fit_teacher,
     train_and_count,
     train_teachers,
 )

@@ -33,8 +33,7 @@ def one_line_errors(
         raise
     except KeyboardInterrupt:
         click.echo(
-            "\nInterrupted. Results that were there are unchanged; run the same command "
-            "again to resume.",
+            "\nInterrupted. Existing results are unchanged; run the same command again to resume.",
             err=True,
         )
         raise click.exceptions.Exit(INTERRUPTED) from None

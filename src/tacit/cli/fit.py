@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from tacit.cli.config import NumberOrAuto
-from tacit.cli.run_options import RunOptions, run_options
+from tacit.cli.run_options import LEARNER_HELP, RunOptions, run_options
 from tacit.students.active.named import STRATEGIES
 
 _FILE = click.Path(path_type=Path)
@@ -19,23 +19,39 @@ _FILE = click.Path(path_type=Path)
 @click.command()
 @run_options
 @click.option(
+    "--learner",
+    default="built-in",
+    show_default=True,
+    help=f"{LEARNER_HELP}; built-in: logistic teachers, fitted all at once.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["auto", "votes", "corrections"]),
+    default="auto",
+    show_default=True,
+    help="votes: any student learns from votes on public points; corrections: teachers correct a "
+    "linear student in rounds; auto: corrections for built-in teachers and linear learners.",
+)
+@click.option(
     "--query",
     type=click.Choice(["auto", "none", *STRATEGIES]),
     default="auto",
     show_default=True,
-    help="Strategy that chooses the questions; none: random points, all at once.",
+    help="With votes: strategy that chooses the questions; none: random points, all at once.",
 )
 @click.option(
     "--n-batches",
     type=click.IntRange(1),
     default=15,
     show_default=True,
-    help="Batches of questions after the first, when --query chooses them.",
+    help="With votes: batches of questions after the first, when --query chooses them.",
 )
 @click.option(
     "--rounds",
     type=NumberOrAuto(),
-    help="Number of rounds in which teachers correct a linear student instead of voting.",
+    default="auto",
+    show_default=True,
+    help="With corrections: number of rounds.",
 )
 @click.option(
     "--shard-size",
@@ -49,7 +65,7 @@ _FILE = click.Path(path_type=Path)
     type=click.Choice(["auto", "label", "share"]),
     default="auto",
     show_default=True,
-    help="What to release: labels, or noisy shares of the vote.",
+    help="With votes: what to release, labels or noisy shares of the vote.",
 )
 @click.option(
     "--out",
@@ -66,21 +82,18 @@ _FILE = click.Path(path_type=Path)
     type=_FILE,
     help="Labelled public points: the report compares predictions with labels.",
 )
-@click.option("--labels", type=_FILE, help="CSV file of the released labels.")  # fmt: skip
+@click.option("--labels", type=_FILE, help="With votes: CSV file of the labels.")
 def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> None:
     """Learn from PRIVATE records and write a public model.
 
     PRIVATE is a CSV, Parquet or LIBSVM file; columns are matched by name to those of the pool
     (--public). Or it is a folder of shards (tacit shard), read one at a time by whoever trains
-    their teachers; it needs --neighbouring add-remove. A learner is trained on each of many
-    disjoint shards, their votes on public points are released with noise, and a student learns
-    from what was released.
+    their teachers; it needs --neighbouring add-remove. A teacher is trained on each of many
+    disjoint shards. Teachers correct a linear student in rounds, or vote on public points, from
+    which a student learns; only noisy corrections or votes are released.
 
-    With --rounds teachers do not vote but correct a linear student, which is more accurate where a
-    linear model is; the fastest are those of --learner built-in.
-
-    The cost is shown first and is taken from the budget of --dataset. When it is interrupted, run
-    the same command again to resume, at no further cost.
+    The cost is shown first and is taken from the budget of --dataset. If interrupted, run the same
+    command again to resume at no further cost.
 
     \b
     Example:
@@ -93,20 +106,16 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
       2    the input cannot be used; nothing was spent
       3    nothing may be released: the budget, the ledger or the noise
       70   a defect in tacit or in the learner
-      130  interrupted; the same command resumes
+      130  interrupted; run the same command again to resume
     """
     from tacit.cli.formatting import as_text, round_down
     from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.private_run import run
     from tacit.cli.redacted_command import redacted_command
-    from tacit.errors import InvalidArgument
     from tacit.files.atomic import replace_file
     from tacit.persistence import save_student
-    from tacit.project.learners import BUILT_IN
 
     settings = RunOptions(**options)
-    if labels is not None and (settings.rounds is not None or settings.learner == BUILT_IN):
-        raise InvalidArgument("--labels: corrections release no labels. Leave it or --rounds out.")
     check_outputs(
         {"--out": out, "--report": report, "--labels": labels},
         [settings.private, settings.public, settings.check, settings.counts],
@@ -137,4 +146,4 @@ def fit(out: Path, report: Path | None, labels: Path | None, **options: Any) -> 
         click.echo(f"Model written to {str(out)!r}.")
         click.echo(f"Left for {settings.dataset!r}: {as_text(round_down(account.remaining))}.")
 
-    run("fit", settings, write)
+    run("fit", settings, write, labels=labels is not None)

@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from tacit.cli.run_options import RunOptions, run_options
+from tacit.cli.run_options import LEARNER_HELP, RunOptions, run_options
 
 
 @click.command()
@@ -21,7 +21,7 @@ from tacit.cli.run_options import RunOptions, run_options
     show_default=True,
     help="What to release: labels, or noisy shares of the vote.",
 )
-@click.option("--rounds", hidden=True)
+@click.option("--learner", default="logistic", show_default=True, help=f"{LEARNER_HELP}.")
 @click.option("--out", type=click.Path(path_type=Path), default=Path("labels.csv"),
               show_default=True, help="CSV file with one line per question.")  # fmt: skip
 def label(out: Path, **options: Any) -> None:
@@ -45,15 +45,8 @@ def label(out: Path, **options: Any) -> None:
     from tacit.cli.formatting import as_text, round_down
     from tacit.cli.outputs import check_outputs, label_rows
     from tacit.cli.private_run import run
-    from tacit.errors import InvalidArgument
     from tacit.files.atomic import replace_file
-    from tacit.project.learners import BUILT_IN
 
-    if options.pop("rounds") is not None or options["learner"] == BUILT_IN:
-        raise InvalidArgument(
-            "tacit label releases votes, and teachers that correct a student do not vote: leave "
-            "out --rounds and --learner built-in, or use tacit fit."
-        )
     settings = RunOptions(**options)
     if settings.n_questions == "auto":
         settings = replace(settings, n_questions="all")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from tacit import __version__
-from tacit.accounting.budget import Budget
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.cli.exit_codes import one_line_errors
 from tacit.cli.formatting import as_text, round_down, round_up
 from tacit.cli.private_source import PrivateSource, private_source
@@ -20,26 +20,25 @@ from tacit.cli.run_options import RunOptions
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.tables import Pool, ReadOptions, read_labelled
 from tacit.data.tables.files import opened
-from tacit.errors import BudgetExceeded, InvalidArgument
-from tacit.estimators.combinations import check_combination
-from tacit.estimators.correction_settings import resolve_corrections
-from tacit.estimators.inputs import checked_points
+from tacit.errors import BudgetExceeded, InvalidArgument, LearnerBottleneckWarning
+from tacit.estimators.combinations import check_combination, resolve_method
 from tacit.estimators.methods import Corrections, Votes
-from tacit.estimators.protection import resolve_protection
-from tacit.estimators.vote_settings import resolve_votes
+from tacit.estimators.protection import InputKind
+from tacit.estimators.resolve import resolve
+from tacit.estimators.schema_checks import checked_points
 from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import DatasetAccount
-from tacit.project.learners import BUILT_IN
 from tacit.report import RunReport
 from tacit.teachers.labels import ClassList
 
 Results = Callable[[ProjectClassifier, RunReport, DatasetAccount, bool], None]
-"""Writes what a run found: classifier, report, the account afterwards, whether it was taken up."""
+"""Writes the results of a run: classifier, report, the account afterwards, whether the run was
+resumed."""
 
 
-def run(kind: str, options: RunOptions, write: Results) -> None:
-    """Read, price, ask, train, release, and hand over what was found."""
+def run(kind: str, options: RunOptions, write: Results, *, labels: bool = False) -> None:
+    """Read, price, train, release, and write the results. ``labels``: the results need labels."""
     budget = Budget(options.epsilon, options.delta)
     if budget.delta == 0:
         raise InvalidArgument("--delta must be above 0 for a noisy vote, got 0.")
@@ -55,12 +54,14 @@ def run(kind: str, options: RunOptions, write: Results) -> None:
     source = private_source(options)
     pool = source.pool(options, reading)
     clf = _classifier(options, pool, project)
+    method, neighbouring = _method(options, clf, source, n_rows(pool.points))
+    if labels and isinstance(method, Corrections):
+        raise InvalidArgument("--labels: corrections release no labels. Give --method votes.")
     if options.dry_run:
-        _price(options, clf, source, pool, budget, account)
+        _price(options, clf, method, neighbouring, source, pool, budget, account)
         return
     if options.n is not None:
         raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
-    clf.input_assumptions = source.assumptions(reading)
     source.check()  # whether the file exists is public; checked before the cost is confirmed
     labelled = None
     if options.check is not None:
@@ -75,7 +76,8 @@ def run(kind: str, options: RunOptions, write: Results) -> None:
                 folder.discard()
             raise
         with _explain_changed_sizes(paid):
-            _fit(clf.on(folder), records, pool)
+            clf.on(folder, method=method, assumptions=source.assumptions(reading))
+            _fit(clf, records, pool)
         report = clf.report() if labelled is None else clf.report(*labelled)
         write(clf, report, project.account(options.dataset), folder.resumed)
         folder.discard()
@@ -89,7 +91,7 @@ def _classifier(options: RunOptions, pool: Pool, project: Project) -> ProjectCla
         delta=options.delta,
         classes=list(options.classes),
         schema=pool.schema,
-        method=_method(options, n_rows(pool.points)),
+        method="auto" if options.method == "auto" else _METHODS[options.method](),
         neighbouring=options.neighbouring,
         n_teachers=options.n_teachers,
         ledger=project.ledger(options.dataset),
@@ -98,8 +100,19 @@ def _classifier(options: RunOptions, pool: Pool, project: Project) -> ProjectCla
     )
 
 
-def _method(options: RunOptions, n_points: int) -> Votes | Corrections:
-    """Return the method that the options describe."""
+_METHODS: dict[str, type[Votes | Corrections]] = {"votes": Votes, "corrections": Corrections}
+
+
+def _method(
+    options: RunOptions, clf: ProjectClassifier, source: PrivateSource, n_points: int
+) -> tuple[Votes | Corrections, Neighbouring]:
+    """Return the method with its settings, and the relation; what does not fit is refused."""
+    voters = source.voters(options)
+    kind: InputKind = "records" if voters is None else voters.source
+    method = resolve_method(clf, kind)
+    neighbouring = check_combination(
+        clf, method, kind, has_pool=True, has_groups=options.group is not None
+    )
     votes = Votes(
         options.mechanism,
         release=options.release,
@@ -107,19 +120,23 @@ def _method(options: RunOptions, n_points: int) -> Votes | Corrections:
         query=None if options.query == "none" else options.query,
         n_batches=options.n_batches,
     )
-    if options.rounds is None and options.learner != BUILT_IN:
-        if options.shard_size != "auto":
-            raise InvalidArgument("--shard-size is about corrections: give --rounds, too.")
-        return votes
-    defaults = Votes().get_params()
-    for name, value in votes.get_params().items():
-        if value != defaults[name]:
+    corrections = Corrections(options.rounds, shard_size=options.shard_size)
+    if isinstance(method, Corrections):
+        _refuse_settings(votes, "votes", "corrections")
+        return corrections, neighbouring
+    _refuse_settings(corrections, "corrections", "votes")
+    return votes, neighbouring
+
+
+def _refuse_settings(other: Votes | Corrections, name: str, method: str) -> None:
+    """Refuse settings of a method that is not in force."""
+    defaults = type(other)().get_params()
+    for setting, value in other.get_params().items():
+        if value != defaults[setting]:
             raise InvalidArgument(
-                f"--{name.replace('_', '-')} is about votes: leave it out with --rounds and "
-                "--learner built-in, whose teachers correct a student."
+                f"--{setting.replace('_', '-')} is a setting of {name}, and this run uses "
+                f"{method}: leave it out, or give --method {name}."
             )
-    rounds = "auto" if options.rounds is None else options.rounds
-    return Corrections(rounds, shard_size=options.shard_size)
 
 
 def _settings(kind: str, options: RunOptions, source: PrivateSource, pool: Pool) -> dict[str, Any]:
@@ -139,6 +156,8 @@ def _settings(kind: str, options: RunOptions, source: PrivateSource, pool: Pool)
 def _price(
     options: RunOptions,
     clf: Any,
+    method: Votes | Corrections,
+    neighbouring: Neighbouring,
     source: PrivateSource,
     pool: Pool,
     budget: Budget,
@@ -147,28 +166,20 @@ def _price(
     voters = source.voters(options)
     if options.n is None and voters is None:
         raise InvalidArgument("--dry-run needs --n, the number of records (with --group: people).")
-    names = None if options.group is None else [b"%d" % one for one in range(options.n or 0)]
     clf.schema_ = pool.schema
-    points, n_classes = (
-        PublicPool(checked_points(clf, pool.points, reset=True)),
-        len(set(options.classes)),
-    )
-    method, noise = clf.method, SecureNoise()
-    check_combination(
+    settings, _ = resolve(
         clf,
         method,
-        "records" if voters is None else voters.source,
-        has_pool=True,
-        has_groups=names is not None,
+        neighbouring,
+        PublicPool(checked_points(clf, pool.points, reset=True)),
+        budget,
+        len(set(options.classes)),
+        n_records=options.n,
+        people=None if options.group is None else [b"%d" % one for one in range(options.n or 0)],
+        noise=SecureNoise(),
+        existing=voters,
     )
-    protection, _ = resolve_protection(clf, options.n, names, noise, voters)
-    if isinstance(method, Corrections):
-        correcting = resolve_corrections(clf, method, points, protection, budget, n_classes)
-        plan, chosen = correcting.mechanism.plan(budget.delta), correcting.chosen
-    else:
-        voting = resolve_votes(clf, method, points, protection, budget, n_classes)
-        plan = voting.mechanism.plan(budget.delta, n_teachers=voting.n_teachers)
-        chosen = voting.chosen
+    plan, chosen = settings.plan(budget), settings.chosen
     clf.ledger.check_plan(plan)
     cost = plan.guarantee
     if options.as_json:
@@ -209,14 +220,15 @@ def _confirm(
     ledger.close()
     if paid:
         click.echo(
-            f"Data set {options.dataset!r}: resumes an interrupted run, which is paid for already.",
+            f"Data set {options.dataset!r}: resuming an interrupted run, which is paid for "
+            "already.",
             err=True,
         )
         return True
     _refuse_too_much(options, budget, account)
     click.echo(_cost(options, budget, account), err=True)
     if folder.resumed:
-        click.echo("Goes on with an interrupted run, which has spent nothing yet.", err=True)
+        click.echo("Resuming an interrupted run, which has spent nothing yet.", err=True)
     if options.yes:
         return False
     if not _is_interactive():
@@ -249,7 +261,8 @@ def _fit(clf: ProjectClassifier, records: dict[str, Any], pool: Pool) -> None:
         warnings.simplefilter("always")
         clf.fit(X_public=PublicPool(pool.points), **records)
     # tacit's own warnings are about public things; others may be about anything.
-    for text in dict.fromkeys(str(one.message) for one in caught if one.category is UserWarning):
+    ours = (UserWarning, LearnerBottleneckWarning)
+    for text in dict.fromkeys(str(one.message) for one in caught if one.category in ours):
         click.echo(f"Note: {text}", err=True)
 
 
@@ -262,7 +275,6 @@ def _explain_changed_sizes(paid: bool) -> Iterator[None]:
         if not paid:
             raise
         raise InvalidArgument(
-            f"The interrupted run cannot be resumed: {error} It needs as many records as it "
-            "had, or the same --n-teachers and --n-questions; --fresh starts another, at its own "
-            "cost."
+            f"The interrupted run cannot be resumed: {error} It needs as many records as it had, "
+            "or the same --n-teachers and --n-questions; --fresh starts another, at its own cost."
         ) from None

@@ -53,10 +53,15 @@ class RunOptions:
     absent: str = "refuse"
     query: str = "none"
     n_batches: int = 15
-    rounds: int | str | None = None
+    method: str = "votes"
+    rounds: int | str = "auto"
     shard_size: int | str = "auto"
     release: str = "label"
     check: Path | None = None
+
+
+LEARNER_HELP = "boosting, forest, logistic, tree, or a dotted name of a class"
+"""What ``--learner`` takes in every command."""
 
 
 def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,9 +94,6 @@ _OPTIONS = [
     click.option("--neighbouring", type=click.Choice(["replace", "add-remove"]),
                  default="replace", show_default=True,
                  help="add-remove also hides who is in the data; needs --group and --n-teachers."),
-    click.option("--learner", default="logistic", show_default=True,
-                 help="boosting, forest, logistic, tree, or a dotted name of a class; built-in: "
-                 "logistic teachers that correct a student (see --rounds of tacit fit)."),
     click.option("--param", type=Assignment(), multiple=True,
                  help="Parameter of the learner; can be repeated."),
     click.option("--mechanism", type=click.Choice(list(MECHANISMS)), default="gaussian",

@@ -90,7 +90,7 @@ def shard(
     teacher: the guarantee is for --neighbouring add-remove. The folder is private, and its key is
     in it. It needs room for the records twice over while it is made.
 
-    Stopped at any time, run the same command again to resume.
+    If interrupted, run the same command again to resume at no further cost.
 
     \b
     Examples:
@@ -105,7 +105,7 @@ def shard(
       1    --verify found a file that does not hold
       2    the input cannot be used, or the folder cannot be written
       70   a defect in tacit
-      130  interrupted; the same command resumes
+      130  interrupted; run the same command again to resume
     """
     from tacit.cli.exit_codes import one_line_errors
 

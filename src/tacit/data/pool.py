@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from tacit.data.containers import n_rows as n_rows
 from tacit.errors import InvalidArgument
 
 
@@ -43,12 +44,6 @@ class PublicPool:
 
 def _has_rows(points: Any) -> bool:
     return bool(getattr(points, "shape", ())) or hasattr(type(points), "__len__")
-
-
-def n_rows(points: Any) -> int:
-    """Return the number of rows of an array, sparse matrix, data frame or list."""
-    shape = getattr(points, "shape", None)
-    return int(shape[0]) if shape else len(points)
 
 
 def take(points: Any, rows: Any) -> Any:

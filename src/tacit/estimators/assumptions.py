@@ -64,7 +64,11 @@ def list_assumptions(
 
 
 def fit_assumptions(
-    settings: Any, protection: Protection, representation: Any, own_features: bool
+    ledger: Any,
+    protection: Protection,
+    representation: Any,
+    own_features: bool,
+    input_assumptions: tuple[str, ...],
 ) -> tuple[str, ...]:
     """Return what the guarantee of a fit relies on besides the proofs, in sentences."""
     points = [
@@ -83,9 +87,9 @@ def fit_assumptions(
         protection.neighbouring,
         protection.unit,
         points=points,
-        account=[_fit_account(settings.ledger)],
+        account=[_fit_account(ledger)],
     )
-    sentences = (*sentences, *getattr(settings, "input_assumptions", ()))
+    sentences = (*sentences, *input_assumptions)
     return sentences if existing is None else (*sentences, existing.assumption)
 
 

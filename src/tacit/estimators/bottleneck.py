@@ -12,12 +12,12 @@ from tacit.estimators.vote_settings import VoteSettings
 from tacit.teachers.learner import final_step, learner_name
 
 _LARGE = 500
-"""Shards of so many records limit nothing that was measured."""
+"""Shards of at least this size showed no limit."""
 
 _FEW_COLUMNS = 3
 
 _LEAVES = 10
-"""A tree that may not make leaves below some size needs so many of them."""
+"""Records per leaf size that a tree needs to split."""
 
 
 def bottleneck(settings: VoteSettings, n_classes: int) -> str | None:

@@ -14,25 +14,16 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from tacit import validation
-from tacit.accounting.budget import Budget
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.data.pool import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.estimators import pipeline
-from tacit.estimators.combinations import check_combination, is_auto, resolve_method
-from tacit.estimators.correction_settings import CorrectionSettings, resolve_corrections
-from tacit.estimators.inputs import (
-    Inputs,
-    PrivateRecords,
-    checked_points,
-    class_list,
-    generator,
-    read_inputs,
-    source_of,
-    workers,
-)
+from tacit.estimators.checks import class_list, generator, noisy_budget, workers
+from tacit.estimators.combinations import check_combination, resolve_method
+from tacit.estimators.inputs import Inputs, PrivateRecords, read_inputs, source_of
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.pipeline import RunContext, RunState
-from tacit.estimators.protection import resolve_protection
+from tacit.estimators.protection import InputKind
 from tacit.estimators.query_loop import QueryLoop
 from tacit.estimators.releases import (
     Released,
@@ -41,6 +32,8 @@ from tacit.estimators.releases import (
     ReleasedVotes,
     released_values,
 )
+from tacit.estimators.resolve import FitSettings, resolve
+from tacit.estimators.schema_checks import checked_points
 from tacit.estimators.signal import signal_of
 from tacit.estimators.statements import (
     print_memory_estimate,
@@ -49,7 +42,7 @@ from tacit.estimators.statements import (
     warn_about_delta,
     warn_about_learner,
 )
-from tacit.estimators.vote_settings import VoteSettings, resolve_votes
+from tacit.estimators.vote_settings import VoteSettings
 from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.ledger import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
@@ -59,6 +52,7 @@ from tacit.report.public_check import check_predictions
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent
 from tacit.teachers.represented import represented
+from tacit.validation import is_auto
 
 _FIT_STATE = ("_fit", "_open_questions")
 """Attributes that pickles and copies leave behind: votes are private, and the pool is not ours."""
@@ -118,8 +112,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         "auto": by a closed rule on public sizes (``tacit.planning.rules``). ``tacit plan`` looks at
         evidence too.
     ledger : path, URL or Ledger, optional
-        Where spends add up over fits. By default every fit has a ledger of its own, and adding up
-        is yours to do.
+        Where spends add up over fits. By default each fit has its own ledger, and several fits have
+        to be added up by you.
     n_jobs : int, optional
         As in joblib.
     random_state : int, optional
@@ -233,24 +227,25 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -----
         When it fails after questions were asked (a student that cannot be fitted, an interruption),
         what was released is in ``released_``, and the model is otherwise as before: the teachers'
-        votes are gone, and what was planned beyond can not be asked any more.
+        votes are gone, and the remaining planned questions cannot be asked.
         """
-        budget = Budget(self.epsilon, self.delta)
-        if budget.delta == 0:
-            raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
+        budget = noisy_budget(self.epsilon, self.delta)
         rng = generator(self.random_state)
         with _restored_on_failure(self):
             for name in _FIT_STATE:
                 self.__dict__.pop(name, None)
             source = source_of(X)
-            method = resolve_method(self, source)
+            method = self._method(source)
             has_groups = groups is not None
-            check_combination(
+            neighbouring = check_combination(
                 self, method, source, has_pool=X_public is not None, has_groups=has_groups
             )
             inputs = read_inputs(self, X, y, X_public, groups, rng)
             noise = self._noise()
-            settings, records = self._resolve(method, inputs, budget, noise)
+            state = self._run_state(noise)
+            settings, records = self._resolve(
+                method, neighbouring, inputs, budget, noise, state.assumptions
+            )
             self.representation_, self._represented = settings.representation, settings.represented
             if is_auto(self.method) and isinstance(settings, VoteSettings):
                 warn_about_learner(settings, len(self.classes_))
@@ -263,7 +258,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self._ledger(budget, settings),
                 noise,
                 rng,
-                self._run_state(noise),
+                state,
                 n_jobs=workers(self.n_jobs),
                 progress=self.verbose,
             )
@@ -276,26 +271,36 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the sorted list of classes. Tests of scikit-learn's contract override this."""
         return class_list(self.classes)
 
+    def _method(self, source: InputKind) -> Votes | Corrections:
+        """Return the method in force. A project overrides this."""
+        return resolve_method(self, source)
+
     def _resolve(
-        self, method: Votes | Corrections, inputs: Inputs, budget: Budget, noise: NoiseSource
-    ) -> tuple[VoteSettings | CorrectionSettings, PrivateRecords]:
+        self,
+        method: Votes | Corrections,
+        neighbouring: Neighbouring,
+        inputs: Inputs,
+        budget: Budget,
+        noise: NoiseSource,
+        assumptions: tuple[str, ...],
+    ) -> tuple[FitSettings, PrivateRecords]:
         """Return the settings in force, from public facts alone, and the records to shard."""
-        records, n_classes = inputs.records, len(self.classes_)
-        existing = records.existing_teachers
-        protection, assignment = resolve_protection(
-            self, records.n_records, records.people, noise, existing
+        records = inputs.records
+        settings, assignment = resolve(
+            self,
+            method,
+            neighbouring,
+            inputs.pool,
+            budget,
+            len(self.classes_),
+            n_records=records.n_records,
+            people=records.people,
+            noise=noise,
+            existing=records.existing_teachers,
+            own_features=records.existing_teachers is None and inputs.rows is not None,
+            input_assumptions=assumptions,
         )
-        own_features = existing is None and inputs.rows is not None
-        settings: VoteSettings | CorrectionSettings
-        if isinstance(method, Corrections):
-            settings = resolve_corrections(
-                self, method, inputs.pool, protection, budget, n_classes, own_features=own_features
-            )
-        else:
-            settings = resolve_votes(
-                self, method, inputs.pool, protection, budget, n_classes, own_features=own_features
-            )
-        warn_about_delta(self.delta, protection)
+        warn_about_delta(self.delta, settings.protection)
         if self.verbose and isinstance(settings, VoteSettings):
             print_memory_estimate(settings, self.classes_, self.n_jobs)
         return settings, replace(records, assignment=assignment)
@@ -306,21 +311,18 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             yield
         finally:
-            if fit.release is not None:
-                self._describe(fit, fit.release)
-
-    def _describe(self, fit: _Fit, release: Released | ReleasedRounds) -> None:
-        """Set the attributes about what was released. Nothing private is used."""
-        chosen = fit.settings.chosen
-        self.resolved_params_ = chosen
-        self.privacy_ = statement_of(fit.settings, release, secure=fit.secure)
-        self.released_: ReleasedVotes | ReleasedCorrections = released_values(
-            release, fit.rows, self.classes_, self.privacy_
-        )
-        if isinstance(release, Released):
-            self._report = run_report(self.privacy_, release, self.classes_, chosen, fit.call)
-        else:
-            self._report = corrections_report(self.privacy_, chosen, fit.call)
+            release = fit.release
+            if release is not None:
+                chosen, classes = fit.settings.chosen, self.classes_
+                self.resolved_params_ = chosen
+                self.privacy_ = statement_of(fit.settings, release, secure=fit.secure)
+                self.released_: ReleasedVotes | ReleasedCorrections = released_values(
+                    release, fit.rows, classes, self.privacy_
+                )
+                if isinstance(release, Released):
+                    self._report = run_report(self.privacy_, release, classes, chosen, fit.call)
+                else:
+                    self._report = corrections_report(self.privacy_, chosen, fit.call)
 
     def _conclude(
         self, fit: _Fit, student: FittedStudent, open_questions: QueryLoop | None
@@ -351,7 +353,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         n : int, optional
-            At most so many; by default all that are left.
+            Maximum number; by default all that are left.
         query : name or Strategy, optional
             Who chooses them; by default the strategy of the fit, or "diverse-margin" when that one
             had no more questions.
@@ -433,7 +435,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the state of this run: a new one, in memory. A project overrides this."""
         return RunState(key=f"fit-{noise.bits(64):016x}")
 
-    def _ledger(self, budget: Budget, settings: VoteSettings | CorrectionSettings) -> Ledger:
+    def _ledger(self, budget: Budget, settings: FitSettings) -> Ledger:
         """Return the ledger to spend from: one of this fit alone unless one was given."""
         if self.ledger is None:
             # Batches whose noise is chosen on the way are plans of their own, which zCDP adds up
@@ -526,7 +528,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 class _Fit:
     """What a fit needs again when more is asked or its learning curve is shown. Public."""
 
-    settings: VoteSettings | CorrectionSettings
+    settings: FitSettings
     pool: PublicPool
     rows: NDArray[Any] | None
     rng: np.random.Generator

@@ -8,24 +8,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 from tacit import validation
 from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
 from tacit.data import PointReader, Schema
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.assumptions import fit_assumptions
-from tacit.estimators.checks import auto_or_number, number_of_teachers
+from tacit.estimators.checks import number_of_teachers
 from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Corrections
 from tacit.estimators.protection import Protection
-from tacit.estimators.vote_settings import (
+from tacit.estimators.representation import (
     are_numbers,
-    check_representation,
+    fit_representation,
     is_chosen,
-    pool_coordinates,
+    representation_name,
 )
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.planning.rules import corrections_for
@@ -89,7 +89,26 @@ class CorrectionSettings:
     points: PublicPool
     pool: FloatArray
     assumptions: tuple[str, ...]
-    chosen: dict[str, Any]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What every "auto" chose, in the form that is shown."""
+        return {
+            "method": "Corrections",
+            "n_teachers": self.n_teachers,
+            "rounds": self.schedule.rounds,
+            "shard_size": self.shard_size,
+            "mechanism": repr(self.mechanism),
+            "release": "corrections",
+            "representation": representation_name(self.representation, chosen=self.represented),
+            "student": "LinearStudent",
+            "neighbouring": self.protection.neighbouring.value,
+            "protect": self.protection.protect,
+        }
+
+    def plan(self, budget: Budget) -> Plan:
+        """Return the plan that the ledger must have room for."""
+        return self.mechanism.plan(budget.delta)
 
     @property
     def built_in(self) -> bool:
@@ -173,8 +192,8 @@ def resolve_corrections(
     protection: Protection,
     budget: Budget,
     n_classes: int,
-    *,
-    own_features: bool = False,
+    own_features: bool,
+    input_assumptions: tuple[str, ...],
 ) -> CorrectionSettings:
     """Return the settings in force. Uses sizes, the pool and the budget; no private value."""
     built_in = settings.learner is None
@@ -185,7 +204,9 @@ def resolve_corrections(
         lambda n: corrections_for(n, built_in=built_in)[0],
     )
     rounds = _rounds(corrections.rounds, built_in)
-    representation, representation_name = _representation(settings, pool)
+    representation = fit_representation(
+        settings.representation, pool, PoolRepresentation(scale=LENGTH)
+    )
     transformed = represented(representation, pool.points)
     coordinates = Coordinates().fit(transformed)
     in_coordinates = with_constant(coordinates.transform(transformed))
@@ -208,29 +229,20 @@ def resolve_corrections(
         represented=is_chosen(settings.representation),
         teachers_represented=teachers_represented,
         together=protection.unit == "record"
-        and representation_name.startswith("PoolRepresentation")
+        and isinstance(representation, PoolRepresentation)
         and are_numbers(pool.points),
         coordinates=coordinates,
         points=PublicPool(transformed) if teachers_represented else pool,
         pool=in_coordinates,
-        assumptions=fit_assumptions(settings, protection, representation, own_features),
-        chosen={
-            "method": "Corrections",
-            "n_teachers": n_teachers,
-            "rounds": rounds,
-            "mechanism": repr(mechanism),
-            "release": "corrections",
-            "representation": representation_name,
-            "student": "LinearStudent",
-            "neighbouring": protection.neighbouring.value,
-            "protect": settings.protect,
-        },
+        assumptions=fit_assumptions(
+            settings.ledger, protection, representation, own_features, input_assumptions
+        ),
     )
 
 
 def _rounds(rounds: Any, built_in: bool) -> int:
     if isinstance(rounds, str):
-        auto_or_number(rounds=rounds)
+        validation.auto_or_number(rounds=rounds)
         return corrections_for(2, built_in=built_in)[1]
     return validation.positive_integer(rounds=rounds)
 
@@ -239,19 +251,10 @@ def _shard_size(shard_size: Any, protection: Protection, n_teachers: int) -> int
     """Return about how many records a teacher has, from public facts alone."""
     if not isinstance(shard_size, str):
         return validation.positive_integer(shard_size=shard_size)
-    auto_or_number(shard_size=shard_size)
+    validation.auto_or_number(shard_size=shard_size)
     if protection.n_units is not None:
         return max(1, round(protection.n_units / n_teachers))
     return _SHARD_UNKNOWN if protection.existing is None else _SHARD_IN_FILES
-
-
-def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
-    """Return the transformer in front of the student's coordinates, and its name."""
-    representation = settings.representation
-    check_representation(representation)
-    if is_chosen(representation):
-        return clone(representation).fit(pool.points), repr(representation)
-    return pool_coordinates(pool, PoolRepresentation(scale=LENGTH))
 
 
 def _teachers_see_it(settings: Any, pool: PublicPool) -> bool:

@@ -31,7 +31,8 @@ class Votes(BaseEstimator):  # type: ignore[misc]
         "diverse-margin" for the default student of a linear learner and mechanisms that answer
         every question, else None.
     n_batches : int, default 15
-        Batches of questions after the first, when ``query`` chooses them.
+        Batches of questions after the first, when ``query`` chooses them. Not used without a
+        strategy: then everything is asked at once.
     noise_rule : function of (labels, size, even_sigma), optional
         Chooses the noise of every batch from the labels released so far, within the budget
         (``tacit.labeling.FilteredPoolLabeler``). Costs about a tenth more noise than a fixed one.

@@ -28,8 +28,9 @@ from tacit.estimators.corrections import correcting_teachers, release_rounds
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.query_loop import QueryLoop
 from tacit.estimators.releases import Released, ReleasedRounds
+from tacit.estimators.resolve import FitSettings
 from tacit.estimators.vote_settings import VoteSettings
-from tacit.estimators.voting import OpenPool, Terms, count_votes, release_all
+from tacit.estimators.voting import OpenPool, ReleaseTerms, count_votes, release_all
 from tacit.labeling.means import PlannedMeans
 from tacit.ledger import Ledger
 from tacit.noise import NoiseSource
@@ -45,13 +46,15 @@ Publish = Callable[[Released | ReleasedRounds], None]
 class RunState:
     """What another process needs to resume a run. Private, but for ``key``.
 
-    ``key`` names its plan on the ledger, ``hash_key`` assigns people to shards (add-remove), and
-    ``votes`` holds the votes of teachers that were trained before.
+    ``key`` names its plan on the ledger, ``hash_key`` assigns people to shards (add-remove),
+    ``votes`` holds the votes of teachers that were trained before, and ``assumptions`` (public)
+    what the guarantee rests on for how records were read.
     """
 
     key: str
     hash_key: bytes | None = None
     votes: VoteCheckpoint | None = None
+    assumptions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,7 +86,7 @@ class RunResult:
 def run(
     records: PrivateRecords,
     pool: PublicPool,
-    settings: VoteSettings | CorrectionSettings,
+    settings: FitSettings,
     context: RunContext,
     publish: Publish,
 ) -> RunResult:
@@ -113,7 +116,7 @@ def _run_votes(
 ) -> RunResult:
     rng, classes, state = context.rng, context.classes, context.state
     positions = settings.candidates(rng)
-    terms = Terms(
+    terms = ReleaseTerms(
         settings.mechanism,
         context.budget,
         context.ledger,
@@ -121,7 +124,7 @@ def _run_votes(
         noise=context.noise,
         rule=settings.noise_rule,
     )
-    terms.check(settings.n_questions, settings.n_teachers)
+    terms.check(settings.plan(context.budget))
     votes = count_votes(
         records,
         positions,
@@ -198,7 +201,7 @@ def student_of(
 def _check_models(
     records: PrivateRecords,
     pool: PublicPool,
-    settings: VoteSettings | CorrectionSettings,
+    settings: FitSettings,
     context: RunContext,
 ) -> None:
     """Try learner and student on public points before anything is spent."""

@@ -22,8 +22,8 @@ from tacit.teachers.partition import IndexArray
 class PricedRelease:
     """Answers that left through a mechanism, and what they cost.
 
-    ``planned`` is the number of answers the noise was fixed for, ``usage`` how often each event
-    happened.
+    ``planned`` is the number of answers the noise was fixed for, ``usage`` the number of times each
+    event occurred.
     """
 
     answers: Sequence[Answer]

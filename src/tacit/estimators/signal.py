@@ -9,6 +9,7 @@ from tacit.data.pool import PublicPool, take
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.correction_settings import CorrectionSettings
 from tacit.estimators.releases import Released, ReleasedRounds
+from tacit.estimators.resolve import FitSettings
 from tacit.estimators.vote_settings import VoteSettings
 from tacit.report.signal import SignalTest, answers_signal, corrections_signal
 from tacit.students.passive import known_variance, released_labels
@@ -17,7 +18,7 @@ from tacit.teachers.partition import IndexArray
 
 
 def signal_of(
-    settings: VoteSettings | CorrectionSettings,
+    settings: FitSettings,
     release: Released | ReleasedRounds,
     pool: PublicPool,
     n_classes: int,

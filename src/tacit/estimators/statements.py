@@ -12,16 +12,16 @@ from numpy.typing import NDArray
 from tacit.accounting.price import price
 from tacit.errors import LearnerBottleneckWarning
 from tacit.estimators.bottleneck import bottleneck
-from tacit.estimators.correction_settings import CorrectionSettings
 from tacit.estimators.protection import Protection
 from tacit.estimators.releases import Released, ReleasedRounds, ReleasedVotes
+from tacit.estimators.resolve import FitSettings
 from tacit.estimators.vote_settings import VoteSettings
 from tacit.report import PrivacyStatement
 from tacit.teachers.workers.memory import estimate_memory
 
 
 def statement_of(
-    settings: VoteSettings | CorrectionSettings,
+    settings: FitSettings,
     release: Released | ReleasedRounds,
     *,
     secure: bool,

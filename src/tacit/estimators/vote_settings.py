@@ -7,22 +7,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
 
 from tacit import validation
 from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
 from tacit.data.pool import PublicPool
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
 from tacit.estimators.assumptions import fit_assumptions
-from tacit.estimators.checks import auto_or_number, number_of_teachers, refuse_silent
-from tacit.estimators.combinations import is_auto, student_chooses
+from tacit.estimators.checks import number_of_teachers, refuse_silent
+from tacit.estimators.combinations import student_chooses
 from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Votes
 from tacit.estimators.protection import Protection
+from tacit.estimators.representation import (
+    are_numbers,
+    fit_representation,
+    is_chosen,
+    representation_name,
+)
 from tacit.labeling import question_keys
+from tacit.labeling.pool import even_plan
 from tacit.mechanisms.base import VoteMechanism, VoteRun
 from tacit.mechanisms.registry import make_mechanism, mechanism_type
 from tacit.planning.cutoff import AUTO_SHARE
@@ -32,6 +38,7 @@ from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
 from tacit.teachers.partition import IndexArray
 from tacit.teachers.represented import represented
+from tacit.validation import is_auto
 
 
 @dataclass(frozen=True)
@@ -58,7 +65,37 @@ class VoteSettings:
     points: PublicPool
     names: list[bytes]
     assumptions: tuple[str, ...]
-    chosen: dict[str, Any]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """What every "auto" chose, in the form that is shown."""
+        strategy = self.strategy
+        return {
+            "method": "Votes",
+            "n_teachers": self.n_teachers,
+            "n_questions": self.n_questions,
+            "query": "none: all at once" if strategy is None else repr(strategy),
+            "n_batches": self.n_batches,
+            "mechanism": _mechanism_name(self.mechanism, self.noise_rule),
+            "release": self.mechanism.output.value,
+            "representation": representation_name(self.representation, chosen=self.represented),
+            "student": "auto" if is_auto(self.student) else repr(self.student),
+            "neighbouring": self.protection.neighbouring.value,
+            "protect": self.protection.protect,
+            "refusals": self.refusals,
+        }
+
+    def plan(self, budget: Budget) -> Plan:
+        """Return the plan that the ledger must have room for; of a rule, that of even noise."""
+        if self.noise_rule is None:
+            return self.mechanism.plan(budget.delta, n_teachers=self.n_teachers)
+        return even_plan(
+            budget,
+            self.n_questions,
+            self.mechanism.n_classes,
+            self.mechanism.output,
+            self.n_teachers,
+        )
 
     def candidates(self, rng: np.random.Generator) -> IndexArray:
         """Return the points that may be asked about, each once: all, or as many as planned."""
@@ -81,13 +118,10 @@ def resolve_votes(
     protection: Protection,
     budget: Budget,
     n_classes: int,
-    *,
-    own_features: bool = False,
+    own_features: bool,
+    input_assumptions: tuple[str, ...],
 ) -> VoteSettings:
-    """Return the settings in force. Uses sizes, the pool and the budget; no private value.
-
-    ``own_features`` is true when the pool is made of the records' own features.
-    """
+    """Return the settings in force. Uses sizes, the pool and the budget; no private value."""
     validation.one_of(("unlabelled", "random"), refusals=votes.refusals)
     existing = protection.existing
     n_teachers = number_of_teachers(
@@ -96,8 +130,10 @@ def resolve_votes(
         lambda n: teachers_for(n, budget.epsilon),
     )
     output = _output(votes, default_student=is_auto(settings.student))
-    representation, representation_name = _representation(settings, pool)
-    points = pool if representation is None else _in(representation, pool)
+    representation = fit_representation(settings.representation, pool, _automatic(settings, pool))
+    points = pool
+    if representation is not None:
+        points = PublicPool(represented(representation, pool.points))
     names = question_keys(points.points)
     strategy = _strategy(settings, votes, n_classes)
     chooses = strategy is not None
@@ -132,21 +168,9 @@ def resolve_votes(
         represented=is_chosen(settings.representation),
         points=points,
         names=names,
-        assumptions=fit_assumptions(settings, protection, representation, own_features),
-        chosen={
-            "method": "Votes",
-            "n_teachers": n_teachers,
-            "n_questions": n_questions,
-            "query": "none: all at once" if strategy is None else repr(strategy),
-            "n_batches": n_batches,
-            "mechanism": _mechanism_name(mechanism, votes.noise_rule),
-            "release": output.value,
-            "representation": representation_name,
-            "student": "auto" if is_auto(settings.student) else repr(settings.student),
-            "neighbouring": protection.neighbouring.value,
-            "protect": settings.protect,
-            "refusals": votes.refusals,
-        },
+        assumptions=fit_assumptions(
+            settings.ledger, protection, representation, own_features, input_assumptions
+        ),
     )
 
 
@@ -186,7 +210,7 @@ def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_clas
     given = votes.mechanism
     most = given.capacity if isinstance(given, VoteMechanism) else None
     if isinstance(votes.n_questions, str):
-        auto_or_number(n_questions=votes.n_questions)
+        validation.auto_or_number(n_questions=votes.n_questions)
         shares = output is Output.SHARE
         number = questions_for(n_points, shares=shares, chosen=chosen, n_classes=n_classes)
         return number if most is None else min(number, most)
@@ -207,49 +231,10 @@ def _mechanism_name(mechanism: VoteMechanism, rule: Any) -> str:
     return f"{mechanism.name}, noise of every batch chosen by {name}"
 
 
-def _in(representation: Any, pool: PublicPool) -> PublicPool:
-    return PublicPool(represented(representation, pool.points))
-
-
-def _representation(settings: Any, pool: PublicPool) -> tuple[Any, str]:
-    """Return a transformer fitted on the pool alone, and its name."""
-    representation = settings.representation
-    check_representation(representation)
-    if representation is None:
-        return None, "none"
-    if is_chosen(representation):
-        return clone(representation).fit(pool.points), repr(representation)
+def _automatic(settings: Any, pool: PublicPool) -> PoolRepresentation | None:
+    """Return what "auto" stands for: coordinates for teachers that are linear models."""
+    if not is_auto(settings.representation):
+        return None
     if not is_linear(settings.learner) or not are_numbers(pool.points):
-        return None, "none"
-    return pool_coordinates(pool, PoolRepresentation())
-
-
-def is_chosen(representation: Any) -> bool:
-    """Whether the caller chose a representation: the automatic one is for teachers alone."""
-    return representation is not None and not isinstance(representation, str)
-
-
-def check_representation(representation: Any) -> None:
-    """Refuse what is neither "auto", None nor an object."""
-    if isinstance(representation, str) and representation != "auto":
-        raise InvalidArgument(
-            f"`representation` must be 'auto', None or a transformer, got {representation!r}. "
-            "Give an object, such as PCA(10) of scikit-learn."
-        )
-    if isinstance(representation, type):
-        raise InvalidArgument(
-            f"`representation` must be an object, got the class {representation.__name__}; "
-            f"call it: {representation.__name__}()."
-        )
-
-
-def pool_coordinates(pool: PublicPool, representation: PoolRepresentation) -> tuple[Any, str]:
-    """Return principal coordinates fitted on the pool, and their name."""
-    representation.fit(pool.points)
-    return representation, f"PoolRepresentation, {representation.directions_.shape[1]} coordinates"
-
-
-def are_numbers(points: Any) -> bool:
-    if sp.issparse(points):
-        return True
-    return isinstance(points, np.ndarray) and points.dtype.kind in "biuf" and len(points) > 1
+        return None
+    return PoolRepresentation()

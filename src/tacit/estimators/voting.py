@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget
+from tacit.accounting.plan import Plan
 from tacit.data import PointReader, Schema
 from tacit.data.pool import take
 from tacit.estimators.inputs import PrivateRecords
 from tacit.estimators.releases import Released
 from tacit.estimators.vote_settings import VoteSettings
 from tacit.labeling import FilteredPoolLabeler, Labeler, PlannedPoolLabeler, PoolLabeler
-from tacit.labeling.pool import NoiseRule, check_rule, even_plan
+from tacit.labeling.pool import NoiseRule, check_rule
 from tacit.ledger import Ledger
 from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.counts import VoteCounts
@@ -29,12 +30,12 @@ from tacit.students.passive import released_labels
 from tacit.teachers.on_shards import ShardReader, count_on_shards
 from tacit.teachers.partition import IndexArray, votes_moved
 from tacit.teachers.represented import RepresentedRows, represented
-from tacit.teachers.train import train_and_count
+from tacit.teachers.train import Training, train_and_count
 from tacit.teachers.workers.checkpoint import VoteCheckpoint
 
 
 @dataclass(frozen=True)
-class Terms:
+class ReleaseTerms:
     """How answers may leave: which mechanism, within which budget, on which ledger.
 
     ``rule`` chooses the noise of each batch within ``budget``; the mechanism then decides only
@@ -48,19 +49,13 @@ class Terms:
     noise: NoiseSource
     rule: NoiseRule | None = None
 
-    def check(self, planned: int, n_teachers: int) -> None:
+    def check(self, plan: Plan) -> None:
         """Refuse, before anything is trained, what the ledger would refuse afterwards."""
         self.ledger.check_noise(self.noise)
         if self.ledger.find_plan(self.key) is not None:
             return  # reserved by an earlier attempt of this run
-        if self.rule is None:
-            plan = self.mechanism.plan(self.budget.delta, n_teachers=n_teachers)
-        else:
+        if self.rule is not None:
             check_rule(self.ledger)
-            mechanism = self.mechanism
-            plan = even_plan(
-                self.budget, planned, mechanism.n_classes, mechanism.output, n_teachers
-            )
         self.ledger.check_plan(plan)
 
     def open(self, votes: VoteCounts, names: Sequence[bytes], planned: int) -> PoolLabeler:
@@ -135,27 +130,28 @@ def count_votes(
     """
     if records.votes is not None:
         return records.votes[positions]
-    protection, representation = settings.protection, settings.representation
-    training: dict[str, Any] = {
-        "learner": settings.learner,
-        "questions": take(settings.points.points, positions),
-        "classes": classes,
-        "n_jobs": n_jobs,
-        "progress": progress,
-        "checkpoint": checkpoint,
-    }
-    if records.shards is not None:
-        votes_moved(records.shards.sharding.partition, protection.neighbouring)
+    neighbouring, representation = settings.protection.neighbouring, settings.representation
+    source, shards = records.shards, []
+    if source is None:
+        shards = records.split(neighbouring, settings.n_teachers, rng)
+    else:
+        votes_moved(source.sharding.partition, neighbouring)
+    questions = take(settings.points.points, positions)
+    training = Training(
+        classes=classes, seed=int(rng.integers(2**31)), n_jobs=n_jobs, progress=progress
+    )
+    if source is not None:
         transform = None if representation is None else partial(represented, representation)
         reader = ShardReader(PointReader(schema), transform)
-        seed = int(rng.integers(2**31))
-        return count_on_shards(source=records.shards, conform=reader, seed=seed, **training)
+        return count_on_shards(
+            settings.learner, source, questions, conform=reader, checkpoint=checkpoint, **training
+        )
     X = records.X
     if representation is not None:
         X = RepresentedRows(X, representation, settings.points.points)
-    shards = records.split(protection.neighbouring, settings.n_teachers, rng)
-    seed = int(rng.integers(2**31))
-    return train_and_count(X=X, y=records.y, shards=shards, seed=seed, **training)
+    return train_and_count(
+        settings.learner, X, records.y, shards, questions, checkpoint=checkpoint, **training
+    )
 
 
 def release_all(pool: OpenPool) -> Released:

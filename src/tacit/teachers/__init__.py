@@ -4,7 +4,7 @@ from tacit.teachers.diagnostics import Diagnostics
 from tacit.teachers.learner import check_learner
 from tacit.teachers.on_shards import count_on_shards, train_on_shards
 from tacit.teachers.partition import Partition, equal_split, hash_split, votes_moved
-from tacit.teachers.teacher import Teacher, fit_teacher
+from tacit.teachers.teacher import Teacher
 from tacit.teachers.train import train_and_count, train_teachers
 from tacit.teachers.vote import TeacherEnsemble
 from tacit.teachers.workers.batches import ShardSource
@@ -22,7 +22,6 @@ __all__ = [
     "count_on_shards",
     "equal_split",
     "estimate_memory",
-    "fit_teacher",
     "hash_split",
     "retrying",
     "train_and_count",

@@ -64,7 +64,7 @@ def fuse(teachers: Sequence[Teacher], learner: Any, width: int | None) -> Fused 
     if FusedLinear.stacks(learner, teachers[0].classes, len(teachers), width):
         return FusedLinear(teachers, learner, width)
     family = _FAMILIES.get(type(learner))
-    return None if family is None else family(teachers, learner, width)
+    return None if family is None else family(teachers, learner)
 
 
 def as_numbers(table: Any) -> Any:

@@ -104,7 +104,7 @@ class FusedTrees:
 
     alone: tuple[int, ...] = ()
 
-    def __init__(self, teachers: Sequence[Teacher], learner: Any, width: int) -> None:
+    def __init__(self, teachers: Sequence[Teacher], learner: Any) -> None:
         self._n_classes = len(teachers[0].classes)
         self._trees = [None if t.model is None else t.model.tree_ for t in teachers]
         self._grove = Grove([LEAF if t is None else _sklearn_tree(t) for t in self._trees])
@@ -148,7 +148,7 @@ class FusedForests:
 
     alone: tuple[int, ...] = ()
 
-    def __init__(self, teachers: Sequence[Teacher], learner: Any, width: int) -> None:
+    def __init__(self, teachers: Sequence[Teacher], learner: Any) -> None:
         self._columns = ScoreColumns(teachers[0].classes, len(teachers))
         self._size = int(learner.n_estimators)
         trees: list[Tree] = []
@@ -199,7 +199,7 @@ class FusedForests:
 class FusedBoosters:
     """Histogram gradient boosting: leaf values added up over the rounds of each booster."""
 
-    def __init__(self, teachers: Sequence[Teacher], learner: Any, width: int) -> None:
+    def __init__(self, teachers: Sequence[Teacher], learner: Any) -> None:
         self._columns = ScoreColumns(teachers[0].classes, len(teachers))
         self._bias = np.empty(self._columns.total)
         trees, values = [LEAF], [np.zeros(1)]

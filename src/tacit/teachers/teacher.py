@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from tacit import validation
 from tacit.data.pool import n_rows
-from tacit.teachers.global_random import preserve_global_random, restart
+from tacit.teachers.global_random import restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN, ClassList, IntArray
 from tacit.teachers.learner import (
     Recipe,
     final_step,
     given_labels,
     read_votes,
-    recipe,
 )
 from tacit.teachers.rows import own_copy, take
 from tacit.teachers.workers.suppress_output import SuppressOutput
@@ -89,32 +85,8 @@ class Teacher:
         return "Teacher(<private>)"
 
 
-def fit_teacher(
-    learner: Any,
-    X_shard: Any,
-    y_shard: Any,
-    *,
-    classes: ArrayLike | Sequence[Any] | ClassList,
-    seed: int,
-) -> Teacher:
-    """Train one teacher on one shard.
-
-    Parameters
-    ----------
-    learner : object with ``fit`` and ``predict``
-        Copied, never changed. Try it with ``check_learner`` first.
-    X_shard : table
-        The shard's records. Private.
-    y_shard : sequence of labels
-        Their labels, of any type. Private.
-    classes : sequence of labels
-        Public.
-    seed : int
-        For every ``random_state`` the learner has, nested ones too. Public.
-
-    Returns
-    -------
-    Teacher
+def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
+    """Train one teacher, inside a ``SuppressOutput`` context.
 
     Privacy
     -------
@@ -122,22 +94,7 @@ def fit_teacher(
     is not in ``classes`` are left out. A shard without records gives a teacher that always votes
     for the first class, a shard with one class one that always votes for it. So does, for the
     first class, a learner that raises or whose coefficients are not finite.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> teacher = fit_teacher(LogisticRegression(), [[0.0], [1.0]], [0, 1], classes=[0, 1], seed=0)
-    >>> teacher
-    Teacher(<private>)
     """
-    seed = validation.integer(0, seed=seed)
-    classes = ClassList(classes)
-    with SuppressOutput(), preserve_global_random():
-        return fit_recipe(recipe(learner), X_shard, y_shard, classes, seed)
-
-
-def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
-    """Train one teacher, inside a ``SuppressOutput`` context."""
     positions = classes.positions(y_shard)
     has_class = positions != UNKNOWN
     dropped = len(has_class) - int(has_class.sum())

@@ -28,8 +28,8 @@ class Few:
     def __init__(self, most: int) -> None:
         self.most = most
 
-    def select(self, X_pool, asked, labels, k, rng):
-        return np.arange(len(asked), min(self.most, len(asked) + k))
+    def select(self, X_pool, queried, labels, k, rng):
+        return np.arange(len(queried), min(self.most, len(queried) + k))
 
 
 @pytest.mark.parametrize("query", NAMED)
@@ -51,9 +51,9 @@ def test_strategies_see_points_and_released_labels_and_nothing_else(make, task):
             return Margin().select(*given)
 
     make(query=Spy(), n_questions=30).fit(task.X, task.y, X_public=task.pool)
-    for X_pool, asked, labels, k, rng in seen:
+    for X_pool, queried, labels, k, rng in seen:
         assert type(X_pool) is np.ndarray and len(X_pool) == 60
-        assert asked.dtype == np.intp and labels.dtype == np.int64 and len(asked) == len(labels)
+        assert queried.dtype == np.intp and labels.dtype == np.int64 and len(queried) == len(labels)
         assert set(labels.tolist()) <= {0, 1} and isinstance(k, int)
         assert isinstance(rng, np.random.Generator)
 
@@ -63,10 +63,10 @@ def test_what_a_strategy_does_to_its_arguments_changes_nothing_released(make, ta
         def __init__(self, coordinates):
             self.coordinates = coordinates
 
-        def select(self, X_pool, asked, labels, k, rng):
+        def select(self, X_pool, queried, labels, k, rng):
             labels[:] = 0
-            left = np.setdiff1d(np.arange(60), asked)[:k]
-            asked[:], X_pool[:] = 0, 0
+            left = np.setdiff1d(np.arange(60), queried)[:k]
+            queried[:], X_pool[:] = 0, 0
             return left
 
     pool = task.pool.copy()
@@ -170,10 +170,10 @@ def test_fitting_again_forgets_the_open_run(make, task):
 
 def test_a_failure_on_the_way_keeps_what_was_released(make, task):
     class Interrupted:
-        def select(self, X_pool, asked, labels, k, rng):
-            if len(asked) >= 20:
+        def select(self, X_pool, queried, labels, k, rng):
+            if len(queried) >= 20:
                 raise KeyboardInterrupt
-            return np.arange(len(asked), len(asked) + k)
+            return np.arange(len(queried), len(queried) + k)
 
     ledger = MemoryLedger(Budget(100.0, 1e-5))
     clf = make(query=Interrupted(), n_questions=40, ledger=ledger)
@@ -186,10 +186,10 @@ def test_a_failure_on_the_way_keeps_what_was_released(make, task):
 class Failing:
     """Asks about points in order, and fails once 20 were asked."""
 
-    def select(self, X_pool, asked, labels, k, rng):
-        if len(asked) >= 20:
+    def select(self, X_pool, queried, labels, k, rng):
+        if len(queried) >= 20:
             raise RuntimeError("no more ideas")
-        return np.arange(len(asked), len(asked) + k)
+        return np.arange(len(queried), len(queried) + k)
 
 
 def test_going_on_after_a_failure_starts_from_what_was_released(make, task):
@@ -234,8 +234,8 @@ def test_spent_is_read_at_the_delta_of_the_guarantee(make, task):
 class OneByOne:
     """Asks about points in order, one in a round."""
 
-    def select(self, X_pool, asked, labels, k, rng):
-        return np.arange(len(asked), min(len(asked) + 1, len(X_pool)))
+    def select(self, X_pool, queried, labels, k, rng):
+        return np.arange(len(queried), min(len(queried) + 1, len(X_pool)))
 
 
 def test_a_mechanism_that_stops_at_the_end_of_a_round_ends_the_run(make, task):

@@ -12,6 +12,7 @@ from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
+from tests.support.method_settings import before_release
 
 import tacit.estimators.voting
 from tacit import (
@@ -226,7 +227,7 @@ def test_equal_points_are_asked_once(make, task):
     assert clf.resolved_params_["n_questions"] == once.resolved_params_["n_questions"] == 20
     assert clf.resolved_params_["mechanism"] == once.resolved_params_["mechanism"]
     many = make(n_questions=30).fit(task.X, task.y, X_public=doubled)
-    assert many.resolved_params_ == clf.resolved_params_
+    assert before_release(many) == before_release(clf)
 
 
 @pytest.mark.parametrize(
@@ -298,7 +299,8 @@ def test_records_take_the_container_of_the_pool(make, task, first, second, learn
 def test_with_progress_the_memory_needed_is_told_first(capsys: pytest.CaptureFixture[str]) -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 2))
-    tacit.PATEClassifier(LogisticRegression(), classes=[0, 1], delta=1e-4, verbose=True).fit(
-        X, (X[:, 0] > 0).astype(int), X_public=rng.normal(size=(30, 2))
+    clf = tacit.PATEClassifier(
+        LogisticRegression(), classes=[0, 1], delta=1e-4, method=tacit.Votes(), verbose=True
     )
+    clf.fit(X, (X[:, 0] > 0).astype(int), X_public=rng.normal(size=(30, 2)))
     assert "MiB beyond the records" in capsys.readouterr().err

@@ -66,9 +66,9 @@ def test_a_service_that_answers_wrongly_is_refused(answers):
 
 def test_a_strategy_cannot_change_what_was_released():
     class Scribbler(Random):
-        def select(self, X_pool, asked, labels, k, rng):
-            chosen = super().select(X_pool, asked, labels, k, rng)
-            asked[:] = 0
+        def select(self, X_pool, queried, labels, k, rng):
+            chosen = super().select(X_pool, queried, labels, k, rng)
+            queried[:] = 0
             labels[:] = 0
             return chosen
 

@@ -25,14 +25,14 @@ from tacit.students.active.named import STRATEGIES
 class Farthest:
     """Ask about the point farthest from all that were asked: ten lines of a user's own."""
 
-    def select(self, X_pool, asked, labels, k, rng):
-        chosen = list(asked)
-        while len(chosen) < min(len(asked) + k, len(X_pool)):
+    def select(self, X_pool, queried, labels, k, rng):
+        chosen = list(queried)
+        while len(chosen) < min(len(queried) + k, len(X_pool)):
             gaps = np.linalg.norm(X_pool[:, None] - X_pool[chosen][None], axis=2)
             near = gaps.min(axis=1, initial=np.inf)
             near[chosen] = -1
             chosen.append(int(near.argmax()))
-        return np.array(chosen[len(asked) :], dtype=int)
+        return np.array(chosen[len(queried) :], dtype=int)
 
 
 def nearest_centre_class(X_pool, n_classes):
@@ -86,42 +86,42 @@ def test_what_is_no_strategy_is_refused(wrong):
 class Stateful(Random):
     calls = 0
 
-    def select(self, X_pool, asked, labels, k, rng):
+    def select(self, X_pool, queried, labels, k, rng):
         type(self).calls += 1
-        left = np.setdiff1d(np.arange(len(X_pool)), asked)
+        left = np.setdiff1d(np.arange(len(X_pool)), queried)
         return np.roll(left, type(self).calls)[:k]
 
 
 class Greedy(Random):
-    def select(self, X_pool, asked, labels, k, rng):
-        return np.setdiff1d(np.arange(len(X_pool)), asked)[: k + 1]
+    def select(self, X_pool, queried, labels, k, rng):
+        return np.setdiff1d(np.arange(len(X_pool)), queried)[: k + 1]
 
 
 class Global(Random):
-    def select(self, X_pool, asked, labels, k, rng):
+    def select(self, X_pool, queried, labels, k, rng):
         np.random.random()  # noqa: NPY002, TID251
-        return np.setdiff1d(np.arange(len(X_pool)), asked)[:k]
+        return np.setdiff1d(np.arange(len(X_pool)), queried)[:k]
 
 
 class Curious(Random):
-    def select(self, X_pool, asked, labels, k, rng, votes=None):
-        return super().select(X_pool, asked, labels, k, rng)
+    def select(self, X_pool, queried, labels, k, rng, votes=None):
+        return super().select(X_pool, queried, labels, k, rng)
 
 
 class Scribbler(Random):
-    def select(self, X_pool, asked, labels, k, rng):
-        chosen = super().select(X_pool, asked, labels, k, rng)
+    def select(self, X_pool, queried, labels, k, rng):
+        chosen = super().select(X_pool, queried, labels, k, rng)
         labels[:] = 0
         return chosen
 
 
 class Repeater(Random):
-    def select(self, X_pool, asked, labels, k, rng):
+    def select(self, X_pool, queried, labels, k, rng):
         return np.arange(min(k, len(X_pool)))
 
 
 class Endless(Random):
-    def select(self, X_pool, asked, labels, k, rng):
+    def select(self, X_pool, queried, labels, k, rng):
         return np.array([], dtype=int)
 
 

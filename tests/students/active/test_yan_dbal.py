@@ -82,9 +82,9 @@ def test_labels_that_others_asked_for_are_used():
 
 def test_a_third_class_is_refused():
     X, _ = separable()
-    with pytest.raises(InvalidArgument, match="2 classes apart, got 3"):
+    with pytest.raises(InvalidArgument, match="supports 2 classes, got 3"):
         YanDBAL().select(X, np.arange(3), np.array([0, 1, 2]), 5, None)
-    with pytest.raises(InvalidArgument, match="2 classes apart, got 3"):
+    with pytest.raises(InvalidArgument, match="supports 2 classes, got 3"):
         ask_in_batches(YanDBAL(), X, None, 5, None, n_classes=3)
 
 

@@ -1,4 +1,4 @@
-"""What an oracle has used of its plan, and what is left. Public."""
+"""The limits of an oracle's plan, its usage, and what is left. Public."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tacit.accounting.budget import Budget
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
 
-_WORDS = {"sparse-instance": "instances, each ending in one refusal"}
+_EVENT_LABELS = {"sparse-instance": "instances, each ending in one refusal"}
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetLeft:
-    """What a plan allows, what of it has happened, and what is left. Public.
+    """The limits of a plan, its usage, and what is left. Public.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class BudgetLeft:
 
     def __str__(self) -> str:
         parts = (
-            f"{self.used.get(event, 0)} of {most} {_WORDS.get(event.kind, event.kind)}"
+            f"{self.used.get(event, 0)} of {most} {_EVENT_LABELS.get(event.kind, event.kind)}"
             for event, most in self.most.items()
         )
         text = "; ".join(parts)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     IndexArray,
     answered,
     as_numbers,
-    pool_size,
     random_unasked,
     unasked,
 )
@@ -54,7 +54,7 @@ class ScikitActiveML:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
@@ -62,12 +62,12 @@ class ScikitActiveML:
         """Return what the strategy chooses. See ``Strategy``."""
         query = self._copy(int(rng.integers(2**31)))
         points = as_numbers(X_pool)
-        known, released = answered(asked, labels)
-        left = unasked(pool_size(points), asked)
+        known, released = answered(queried, labels)
+        left = unasked(n_rows(points), queried)
         takes_classifier = "clf" in inspect.signature(query.query).parameters
         if len(left) == 0 or (takes_classifier and len(np.unique(released)) < 2):
-            return random_unasked(pool_size(points), asked, k, rng)
-        y = np.full(pool_size(points), np.nan)
+            return random_unasked(n_rows(points), queried, k, rng)
+        y = np.full(n_rows(points), np.nan)
         y[known] = released
         arguments = dict(self.arguments or {})
         if takes_classifier:

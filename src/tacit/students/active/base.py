@@ -14,7 +14,6 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from tacit import validation
-from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.students.passive import UNLABELLED
 
@@ -30,15 +29,15 @@ class Strategy(Protocol):
     is assumed. Points come in the coordinates of ``PoolRepresentation``, on one scale;
     ``coordinates = "given"`` asks for the numbers as they are. A strategy that knows the pool row
     by row has a method ``restricted(positions)``, because equal points are one question: it returns
-    the strategy for the rows that are left. It keeps no state between calls: ``asked`` and
-    ``labels`` say all there is to know, so a run can be stopped and taken up again, and one object
+    the strategy for the rows that are left. It keeps no state between calls: ``queried`` and
+    ``labels`` say all there is to know, so a run can be interrupted and resumed, and one object
     serves many runs.
     """
 
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
@@ -49,7 +48,7 @@ class Strategy(Protocol):
         ----------
         X_pool : table of numbers
             All public points.
-        asked : array of positions
+        queried : array of positions
             What was asked so far, in this order.
         labels : array of the same length
             The released class index of each; -1 where an answer was refused.
@@ -67,7 +66,7 @@ class Strategy(Protocol):
         ...
 
 
-def check_selection(selected: Any, n_points: int, asked: Any, k: int) -> IndexArray:
+def check_selection(selected: Any, n_points: int, queried: Any, k: int) -> IndexArray:
     """Return what a strategy chose as positions, or say what is wrong with it.
 
     Raises
@@ -77,9 +76,9 @@ def check_selection(selected: Any, n_points: int, asked: Any, k: int) -> IndexAr
 
     Examples
     --------
-    >>> check_selection([4, 2], 10, asked=[0, 1], k=2)
+    >>> check_selection([4, 2], 10, queried=[0, 1], k=2)
     array([4, 2])
-    >>> check_selection([4, 1], 10, asked=[0, 1], k=2)
+    >>> check_selection([4, 1], 10, queried=[0, 1], k=2)
     Traceback (most recent call last):
     ...
     tacit.errors.InvalidArgument: `select` must return points that were not asked yet, got 1 again.
@@ -98,7 +97,7 @@ def check_selection(selected: Any, n_points: int, asked: Any, k: int) -> IndexAr
     values, counts = np.unique(positions, return_counts=True)
     if len(values) < len(positions):
         raise _wrong("distinct positions", f"{values[counts > 1][0]} twice")
-    again = np.intersect1d(positions, np.asarray(asked, dtype=np.intp))
+    again = np.intersect1d(positions, np.asarray(queried, dtype=np.intp))
     if len(again):
         raise _wrong("points that were not asked yet", f"{again[0]} again")
     return positions
@@ -109,7 +108,7 @@ def _wrong(rule: str, got: str) -> InvalidArgument:
 
 
 def check_classes(strategy: Any, n_classes: int) -> None:
-    """Refuse a strategy that cannot tell so many classes apart.
+    """Refuse a strategy that supports fewer classes.
 
     Call it before the first question: a strategy alone would notice only when a third class is
     released, and by then answers are paid for.
@@ -121,17 +120,17 @@ def check_classes(strategy: Any, n_classes: int) -> None:
     >>> check_classes(YanDBAL(), 3)
     Traceback (most recent call last):
     ...
-    tacit.errors.InvalidArgument: `YanDBAL` can tell 2 classes apart, got 3. Choose another ...
+    tacit.errors.InvalidArgument: `YanDBAL` supports 2 classes, got 3. Choose another ...
     """
     most = getattr(strategy, "max_classes", None)
     if most is not None and n_classes > most:
         raise InvalidArgument(
-            f"`{type(strategy).__name__}` can tell {most} classes apart, got {n_classes}. "
+            f"`{type(strategy).__name__}` supports {most} classes, got {n_classes}. "
             "Choose another strategy, for example DiverseMargin."
         )
 
 
-def unasked(n_points: int, asked: Any) -> IndexArray:
+def unasked(n_points: int, queried: Any) -> IndexArray:
     """Return the positions that were not asked yet, in order.
 
     Examples
@@ -140,13 +139,13 @@ def unasked(n_points: int, asked: Any) -> IndexArray:
     array([0, 2, 4])
     """
     left = np.ones(n_points, dtype=bool)
-    left[np.asarray(asked, dtype=np.intp)] = False
+    left[np.asarray(queried, dtype=np.intp)] = False
     return np.flatnonzero(left)
 
 
-def random_unasked(n_points: int, asked: Any, k: int, rng: np.random.Generator) -> IndexArray:
+def random_unasked(n_points: int, queried: Any, k: int, rng: np.random.Generator) -> IndexArray:
     """Return up to ``k`` positions that were not asked yet, at random."""
-    left = unasked(n_points, asked)
+    left = unasked(n_points, queried)
     return rng.permutation(left)[: min(k, len(left))]
 
 
@@ -156,7 +155,7 @@ def smallest(values: FloatArray, k: int, rng: np.random.Generator) -> IndexArray
     return shuffled[np.argsort(values[shuffled], kind="stable")[:k]]
 
 
-def answered(asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.int64]]:
+def answered(queried: Any, labels: Any) -> tuple[IndexArray, NDArray[np.int64]]:
     """Return the positions that were answered and their labels; refusals are left out.
 
     Examples
@@ -164,7 +163,7 @@ def answered(asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.int64]]:
     >>> answered([4, 2, 7], [1, -1, 0])
     (array([4, 7]), array([1, 0]))
     """
-    positions, released = np.asarray(asked, dtype=np.intp), np.asarray(labels, dtype=np.int64)
+    positions, released = np.asarray(queried, dtype=np.intp), np.asarray(labels, dtype=np.int64)
     if positions.shape != released.shape:
         raise InvalidArgument(
             f"`labels` must have one entry for each of {len(positions)} points asked, "
@@ -213,8 +212,3 @@ def schedule(n_questions: int, n_batches: int = 15, n_initial: int = 10) -> list
     share, extra = divmod(n_questions - first, n_batches)
     sizes = [first] + [share + (position < extra) for position in range(n_batches)]
     return [size for size in sizes if size > 0]
-
-
-def pool_size(X_pool: Any) -> int:
-    """Return the number of public points."""
-    return n_rows(X_pool)

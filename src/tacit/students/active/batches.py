@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit import validation
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     IndexArray,
     Strategy,
     check_classes,
     check_selection,
-    pool_size,
     schedule,
 )
 
@@ -98,13 +98,13 @@ def ask_in_batches(
     state = start
     while len(state.positions) < n_questions:
         done = len(state.positions)
-        if done == pool_size(X_pool):
+        if done == n_rows(X_pool):
             return _ended(state, "pool")
         k = next(bound for bound in bounds if bound > done) - done
         # Copies: what a strategy does to its arguments must not change what was released.
         chosen = check_selection(
             strategy.select(X_pool, state.positions.copy(), state.labels.copy(), k, rng),
-            pool_size(X_pool),
+            n_rows(X_pool),
             state.positions,
             k,
         )

@@ -29,7 +29,7 @@ class DiverseMargin(Margin):
     penalty : float, default 10
         Strength of the L2 penalty of the model that selects.
     n_initial : int, default 10
-        Until so many points were asked, and two classes released, points are random.
+        Points are random until this many were asked and two classes were released.
     factor : int, default 5
         Candidates per question.
 
@@ -42,8 +42,8 @@ class DiverseMargin(Margin):
     --------
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1000, 2)); y = (X[:, 0] > 0).astype(int)
-    >>> asked = np.arange(100)
-    >>> chosen = DiverseMargin().select(X, asked, y[asked], 4, rng)
+    >>> queried = np.arange(100)
+    >>> chosen = DiverseMargin().select(X, queried, y[queried], 4, rng)
     >>> bool(np.abs(X[chosen, 0]).mean() < np.abs(X[100:, 0]).mean() / 2)
     True
     """

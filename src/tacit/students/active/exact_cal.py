@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit import validation
+from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
-from tacit.students.active.base import FloatArray, IndexArray, answered, pool_size
+from tacit.students.active.base import FloatArray, IndexArray, answered
 
 
 class ExactCAL:
@@ -95,38 +96,38 @@ class ExactCAL:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
         """Return the next points of disagreement, up to ``k``. See ``Strategy``."""
-        if pool_size(X_pool) != self.predictions.shape[1]:
+        if n_rows(X_pool) != self.predictions.shape[1]:
             raise InvalidArgument(
-                f"`predictions` must have one column for each of {pool_size(X_pool)} points of "
+                f"`predictions` must have one column for each of {n_rows(X_pool)} points of "
                 f"the pool, got {self.predictions.shape[1]}."
             )
-        questions, _ = self._replay(asked, labels)
+        questions, _ = self._replay(queried, labels)
         return questions[:k]
 
-    def version_space(self, asked: Any, labels: Any) -> NDArray[np.bool_]:
+    def version_space(self, queried: Any, labels: Any) -> NDArray[np.bool_]:
         """Return which hypotheses are still plausible."""
-        return self._replay(asked, labels)[1]
+        return self._replay(queried, labels)[1]
 
-    def best(self, asked: Any, labels: Any) -> int:
+    def best(self, queried: Any, labels: Any) -> int:
         """Return the plausible hypothesis with the fewest mistakes on what was released."""
-        known, released = answered(asked, labels)
+        known, released = answered(queried, labels)
         mistakes = (self.predictions[:, known] != released).sum(axis=1)
-        plausible = np.flatnonzero(self.version_space(asked, labels))
+        plausible = np.flatnonzero(self.version_space(queried, labels))
         return int(plausible[mistakes[plausible].argmin()])
 
-    def _replay(self, asked: Any, labels: Any) -> tuple[IndexArray, NDArray[np.bool_]]:
-        known, answers = answered(asked, labels)
+    def _replay(self, queried: Any, labels: Any) -> tuple[IndexArray, NDArray[np.bool_]]:
+        known, answers = answered(queried, labels)
         n_hypotheses, n_points = self.predictions.shape
         released = np.full(n_points, -1, dtype=np.int16)
         released[known] = answers
         was_asked = np.zeros(n_points, dtype=bool)
-        was_asked[np.asarray(asked, dtype=np.intp)] = True
+        was_asked[np.asarray(queried, dtype=np.intp)] = True
         order = np.random.default_rng(self.seed).permutation(n_points)
         plausible, mistakes = np.ones(n_hypotheses, dtype=bool), np.zeros(n_hypotheses)
         questions, n_seen = np.array([], dtype=np.intp), 0

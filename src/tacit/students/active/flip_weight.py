@@ -19,14 +19,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from tacit import validation
-from tacit.data.pool import take
+from tacit.data.pool import n_rows, take
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     FloatArray,
     IndexArray,
     answered,
     as_numbers,
-    pool_size,
     random_unasked,
     smallest,
     unasked,
@@ -48,9 +47,9 @@ class FlipWeight:
     penalty : float, default 10
         Strength of the L2 penalty, of the intercept too. Not used with an estimator of your own.
     n_initial : int, default 10
-        Until so many points were asked, and two classes released, points are random.
+        Points are random until this many were asked and two classes were released.
     n_candidates : int, default 100
-        With an estimator of your own: so many random candidates are tried in each batch.
+        With your own estimator: random candidates tried per batch.
 
     Notes
     -----
@@ -61,8 +60,8 @@ class FlipWeight:
     Examples
     --------
     >>> X = np.linspace(-1, 1, 21)[:, None]
-    >>> asked, labels = np.array([0, 1, 2, 18, 19, 20]), np.array([0, 0, 0, 1, 1, 1])
-    >>> FlipWeight(n_initial=6).select(X, asked, labels, 1, np.random.default_rng(0))
+    >>> queried, labels = np.array([0, 1, 2, 18, 19, 20]), np.array([0, 0, 0, 1, 1, 1])
+    >>> FlipWeight(n_initial=6).select(X, queried, labels, 1, np.random.default_rng(0))
     array([10])
     """
 
@@ -74,17 +73,17 @@ class FlipWeight:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
         """Return the ``k`` points that are easiest to flip. See ``Strategy``."""
         points = as_numbers(X_pool)
-        known, released = answered(asked, labels)
-        left = unasked(pool_size(points), asked)
-        if len(asked) < self.n_initial or len(np.unique(released)) < 2 or len(left) == 0:
-            return random_unasked(pool_size(points), asked, k, rng)
+        known, released = answered(queried, labels)
+        left = unasked(n_rows(points), queried)
+        if len(queried) < self.n_initial or len(np.unique(released)) < 2 or len(left) == 0:
+            return random_unasked(n_rows(points), queried, k, rng)
         rows = take(points, known)
         if not isinstance(self.learner, str):
             left = rng.permutation(left)[: max(k, self.n_candidates)]

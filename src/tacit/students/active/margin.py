@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.pool import n_rows
 from tacit.students.active.base import (
     FloatArray,
     IndexArray,
     as_numbers,
-    pool_size,
     random_unasked,
     smallest,
     unasked,
@@ -37,13 +37,13 @@ class Random:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
         """Return ``k`` points at random. See ``Strategy``."""
-        return random_unasked(pool_size(X_pool), asked, k, rng)
+        return random_unasked(n_rows(X_pool), queried, k, rng)
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Margin:
     penalty : float, default 10
         Strength of the L2 penalty of the model that selects.
     n_initial : int, default 10
-        Until so many points were asked, and two classes released, points are random.
+        Points are random until this many were asked and two classes were released.
 
     Examples
     --------
     >>> X = np.linspace(-1, 1, 21)[:, None]
-    >>> asked, labels = np.array([0, 1, 2, 18, 19, 20]), np.array([0, 0, 0, 1, 1, 1])
-    >>> Margin(n_initial=6).select(X, asked, labels, 1, np.random.default_rng(0))
+    >>> queried, labels = np.array([0, 1, 2, 18, 19, 20]), np.array([0, 0, 0, 1, 1, 1])
+    >>> Margin(n_initial=6).select(X, queried, labels, 1, np.random.default_rng(0))
     array([10])
     """
 
@@ -73,7 +73,7 @@ class Margin:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
@@ -81,11 +81,11 @@ class Margin:
         """Return the ``k`` points of smallest margin. See ``Strategy``."""
         points = as_numbers(X_pool)
         margins = None
-        if len(asked) >= self.n_initial:
-            margins = selector_margins(points, asked, labels, self.penalty)
+        if len(queried) >= self.n_initial:
+            margins = selector_margins(points, queried, labels, self.penalty)
         if margins is None:
-            return random_unasked(pool_size(points), asked, k, rng)
-        left = unasked(pool_size(points), asked)
+            return random_unasked(n_rows(points), queried, k, rng)
+        left = unasked(n_rows(points), queried)
         return self._nearest(points, left, margins[left], k, rng)
 
     def _nearest(

@@ -36,7 +36,7 @@ def strategy_named(query: Any) -> Strategy:
     if isinstance(query, type) or not isinstance(query, Strategy):
         got = query.__name__ if isinstance(query, type) else type(query).__name__
         raise InvalidArgument(
-            f"`query` must be a name or an object with select(X_pool, asked, labels, k, rng), "
+            f"`query` must be a name or an object with select(X_pool, queried, labels, k, rng), "
             f"got {got}."
         )
     return query

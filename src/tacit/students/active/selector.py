@@ -50,9 +50,9 @@ def margins(model: Any, points: Any) -> FloatArray:
     return gap
 
 
-def selector_margins(X_pool: Any, asked: Any, labels: Any, penalty: float) -> FloatArray | None:
+def selector_margins(X_pool: Any, queried: Any, labels: Any, penalty: float) -> FloatArray | None:
     """Return the margin of every point of the pool, or None before two classes are known."""
-    known, released = answered(asked, labels)
+    known, released = answered(queried, labels)
     if len(np.unique(released)) < 2:
         return None
     return margins(fit_selector(take(X_pool, known), released, penalty), X_pool)

@@ -81,18 +81,18 @@ class YanDBAL:
     def select(
         self,
         X_pool: Any,
-        asked: IndexArray,
+        queried: IndexArray,
         labels: NDArray[np.int64],
         k: int,
         rng: np.random.Generator,
     ) -> IndexArray:
         """Return the next questions of the stream, up to ``k``. See ``Strategy``."""
-        questions, _ = self._replay(_Stream(X_pool, asked, labels, self))
+        questions, _ = self._replay(_Stream(X_pool, queried, labels, self))
         return questions[:k]
 
-    def coefficients(self, X_pool: Any, asked: IndexArray, labels: Any) -> FloatArray:
+    def coefficients(self, X_pool: Any, queried: IndexArray, labels: Any) -> FloatArray:
         """Return the learner's own linear model: class 1 where ``X @ coefficients`` >= 0."""
-        stream = _Stream(X_pool, asked, labels, self)
+        stream = _Stream(X_pool, queried, labels, self)
         _, weights = self._replay(stream)
         return weights / stream.scale
 
@@ -147,9 +147,9 @@ class YanDBAL:
 class _Stream:
     """The pool as the learner meets it, with what was released about it."""
 
-    def __init__(self, X_pool: Any, asked: Any, labels: Any, how: YanDBAL) -> None:
+    def __init__(self, X_pool: Any, queried: Any, labels: Any, how: YanDBAL) -> None:
         _check(how)
-        known, released = answered(asked, labels)
+        known, released = answered(queried, labels)
         check_classes(how, int(released.max(initial=1)) + 1)
         rows = sp.csr_matrix(as_numbers(X_pool))
         largest = np.asarray(abs(rows).max(axis=0).todense()).ravel()
@@ -158,7 +158,7 @@ class _Stream:
         self.norms: FloatArray = np.asarray(self.rows.multiply(self.rows).sum(axis=1)).ravel()
         self.order = np.random.default_rng(how.seed).permutation(rows.shape[0])
         self.asked = np.zeros(rows.shape[0], dtype=bool)
-        self.asked[np.asarray(asked, dtype=np.intp)] = True
+        self.asked[np.asarray(queried, dtype=np.intp)] = True
         self.signs = np.zeros(rows.shape[0])
         self.signs[known] = np.where(released == 1, 1.0, -1.0)
 

@@ -85,11 +85,7 @@ class VoteTask:
     when_lost = FIRST_CLASS
 
     def __init__(self, learner: Any, classes: ClassList, seed: int, questions: Any) -> None:
-        self._training, self.questions, self.seed = (
-            TrainTask(learner, classes, seed),
-            questions,
-            seed,
-        )
+        self._training, self.questions = TrainTask(learner, classes, seed), questions
         self.versions = self._training.versions
         self.shape = n_rows(questions), len(classes)
 
