@@ -64,8 +64,9 @@ class InMemory(Seeded):
 
     hash_key = b""
 
-    def _resolve(self, method: Any, inputs: Any, budget: Any, noise: Any) -> Any:
-        settings, records = super()._resolve(method, inputs, budget, SeededNoise(SEED + 1))
+    def _resolve(self, *given: Any) -> Any:
+        *public, _, assumptions = given
+        settings, records = super()._resolve(*public, SeededNoise(SEED + 1), assumptions)
         assignment = replace(records.assignment, hash_key=self.hash_key)
         return settings, replace(records, assignment=assignment)
 

@@ -99,11 +99,11 @@ def asked(make: Any, **settings: Any) -> Route:
 ROUTES: dict[str, Route] = {
     "no privacy": non_private,
     "teachers, GaussianVote": gaussian_vote,
-    "RealizablePredictor": asked(RealizablePredictor, answers=5),
+    "RealizablePredictor": asked(RealizablePredictor, n_questions=5),
     "SemiPrivateLearner": semi_private,
     "IterLabelBoost, 1 label in 10": label_boost,
-    "PrivatePredictor": asked(PrivatePredictor, answers=5),
-    "AgnosticPredictor": asked(AgnosticPredictor, answers=5),
+    "PrivatePredictor": asked(PrivatePredictor, n_questions=5),
+    "AgnosticPredictor": asked(AgnosticPredictor, n_questions=5),
     "AgnosticOracle": asked(AgnosticOracle, n_questions=5),
     "UniversalOracle": asked(UniversalOracle, n_first=4, cutoff=1),
 }

@@ -34,7 +34,8 @@ from labels import answers_of, estimate
 from vote_sets import DELTAS, EPSILON, VoteSet, published, two_kinds
 
 from tacit.accounting.budget import Budget
-from tacit.accounting.calibrate import Calibration, gaussian_answers
+from tacit.accounting.events import GaussianLabel
+from tacit.accounting.price import price
 from tacit.audit import SeededNoise
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.noise import NoiseSource
@@ -110,7 +111,25 @@ def most_gaussian(distance: int) -> int:
         middle = (low + high) / 2
         right = 1 - float(gaussian_at_least(middle, distance + 1)) >= BAR
         low, high = (middle, high) if right else (low, middle)
-    return gaussian_answers(BUDGET, sigma=low, method=Calibration.LABEL)
+    return gaussian_answers(low)
+
+
+def gaussian_answers(sigma: float) -> int:
+    """Return how many Gaussian labels of this noise fit the budget; zero if none does."""
+
+    def fits(count: int) -> bool:
+        tally = {GaussianLabel(sigma): count}
+        return price(tally, delta=BUDGET.delta).epsilon <= BUDGET.epsilon
+
+    if not fits(1):
+        return 0
+    low, high = 1, 2
+    while fits(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle)
+    return low
 
 
 # ---- 1. generated votes -------------------------------------------------------------------------

@@ -35,7 +35,12 @@ from vote_sets import DELTAS, EPSILON, OURS, Split, VoteSet, published
 
 from tacit.accounting.vote_dependent.released_epsilon import release_epsilon
 from tacit.accounting.vote_dependent.smooth_sensitivity import VoteRule
-from tacit.accounting.vote_dependent.vote_bounds import argmax_rdp, confident_rdp, rdp_to_epsilon
+from tacit.accounting.vote_dependent.vote_bounds import (
+    DEFAULT_ORDERS,
+    argmax_rdp,
+    confident_rdp,
+    conversion_term,
+)
 from tacit.audit import SeededNoise
 from tacit.mechanisms import ConfidentVote, GaussianVote
 from tacit.noise import NoiseSource
@@ -80,8 +85,9 @@ def vote_dependent_epsilon(mechanism: Mechanism, votes: Any, delta: float) -> fl
             sigma_threshold=mechanism.sigma1,
             sigma_argmax=mechanism.sigma2,
         )
+    added = conversion_term(np.array(DEFAULT_ORDERS), delta)
     # Public vote files: there is nothing to protect here.
-    return rdp_to_epsilon(cost, delta=delta).reveal_unsafe()
+    return max(0.0, float((cost.reveal_unsafe() + added).min()))
 
 
 def questions_within(mechanism: Mechanism, votes: Any, delta: float) -> int:

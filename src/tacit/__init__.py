@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 # Read from here, without importing, when the package is built.
 __version__ = "0.1.0.dev0"
 
-_HOMES = {
+_EXPORTS = {
     "Answer": "tacit.accounting.answer",
     "Budget": "tacit.accounting.budget",
     "ClippedMean": "tacit.mechanisms.clipped_mean",
@@ -80,16 +80,16 @@ _HOMES = {
     "save_student": "tacit.persistence.student",
 }
 
-__all__ = ["__version__", *_HOMES]
+__all__ = ["__version__", *_EXPORTS]
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module, once."""
-    if name not in _HOMES:
+    if name not in _EXPORTS:
         raise AttributeError(f"module 'tacit' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(_EXPORTS[name]), name)
     return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return sorted({*globals(), *_EXPORTS})

@@ -6,7 +6,7 @@ The whole tree::
     ├── InvalidArgument     (also ValueError)           a bad argument: name, rule, value, next step
     ├── UnsupportedEvent    (also NotImplementedError)  no accountant here prices this event
     ├── BudgetExceeded                                  the release does not fit what is left
-    │   ├── AllowanceExceeded                           an analyst may not be shown so much now
+    │   ├── AllowanceExceeded                           analyst's allowance exceeded
     │   └── MechanismStopped                            the planned number of answers is used up
     ├── NoiseError          (also RuntimeError)         secure noise is missing or was misused
     ├── PrivateValueError   (also TypeError)            an unreleased value was about to get out

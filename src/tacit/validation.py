@@ -52,13 +52,13 @@ def positive(hint: str = "", **named: Any) -> float:
     return number
 
 
-def non_negative(hint: str = "", **named: Any) -> float:
+def non_negative(**named: Any) -> float:
     """Return a finite number that is zero or more."""
     name, value = _single(named)
     rule = "a finite number, zero or more"
     number = _real(name, value, rule)
     if not (math.isfinite(number) and number >= 0):
-        raise _refuse(name, rule, value, hint)
+        raise _refuse(name, rule, value)
     return number
 
 
@@ -115,24 +115,33 @@ def choice(options: type[_E], hint: str = "", **named: Any) -> _E:
         raise _refuse(name, f"one of {listed}", value, hint) from None
 
 
-def one_of(options: Iterable[str], hint: str = "", **named: Any) -> str:
+def one_of(options: Iterable[str], **named: Any) -> str:
     """Return a string that is one of ``options``."""
     name, value = _single(named)
     options = tuple(options)
     if not isinstance(value, str) or value not in options:
-        raise _refuse(name, f"one of {_listed(options)}", value, hint)
+        raise _refuse(name, f"one of {_listed(options)}", value)
     return value
 
 
-def instance(kind: type[_E] | type[Any], hint: str = "", **named: Any) -> Any:
+def is_auto(value: Any) -> bool:
+    """Return whether a setting is left at "auto"; objects are not compared with a text."""
+    return isinstance(value, str) and value == "auto"
+
+
+def auto_or_number(**named: str) -> None:
+    """Refuse a text that is not "auto"."""
+    name, value = _single(named)
+    if value != "auto":
+        raise _refuse(name, "a number or 'auto'", value)
+
+
+def instance(kind: type[_E] | type[Any], **named: Any) -> Any:
     """Return a value of the given type; the message names the type received, never the value."""
     ((name, value),) = named.items()
     if isinstance(value, kind):
         return value
-    tail = f" {hint}" if hint else ""
-    raise InvalidArgument(
-        f"`{name}` must be a {kind.__name__}, got a {type(value).__name__}.{tail}"
-    )
+    raise InvalidArgument(f"`{name}` must be a {kind.__name__}, got a {type(value).__name__}.")
 
 
 def _listed(options: Iterable[str]) -> str:

@@ -53,8 +53,8 @@ def test_the_planner_table_is_reproduced_to_four_digits(
 def test_three_hundred_gaussians_need_the_known_sigma_and_loss_distributions_agree() -> None:
     sigma = calibrate.gaussian_sigma(Budget(1.0, 1e-5), answers=300)
     assert sigma == pytest.approx(64.6164, abs=5e-5)
-    found = LossAccountant(1e-5).epsilon({GaussianCounts(sigma): 300}, 1e-5)
-    assert found == pytest.approx(1.0, abs=1e-6)
+    found = LossAccountant().epsilon({GaussianCounts(sigma): 300}, 1e-5)
+    assert found == pytest.approx(1.0, abs=1e-5)
 
 
 def test_a_histogram_needs_root_two_times_the_noise() -> None:
@@ -121,18 +121,6 @@ def test_confident_settings_are_priced_within_the_budget(ratio: float) -> None:
     one, two = calibrate.confident_sigmas(budget, questions=640, answers=283, ratio=ratio)
     assert one == pytest.approx(ratio * two)
     _fits({GaussianCounts(one, 1): 640, GaussianCounts(two, 2): 283}, budget)
-
-
-def test_the_number_of_answers_inverts_the_noise() -> None:
-    budget = Budget(1.0, 1e-5)
-    for method in ("exact", "zcdp", "label"):
-        sigma = calibrate.gaussian_sigma(budget, answers=120, method=method)
-        assert calibrate.gaussian_answers(budget, sigma=sigma * 1.0001, method=method) == 120
-        assert calibrate.gaussian_answers(budget, sigma=sigma * 0.995, method=method) < 120
-
-
-def test_noise_too_small_for_one_answer_gives_none() -> None:
-    assert calibrate.gaussian_answers(Budget(0.1, 1e-5), sigma=1.0) == 0
 
 
 def test_the_tight_threshold_is_far_below_the_papers() -> None:

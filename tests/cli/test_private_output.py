@@ -116,7 +116,10 @@ def test_an_interrupted_run_says_how_to_go_on_and_goes_on(
         patch.setattr("tacit.persistence.save_student", interrupted)
         result = desk.fit()
     assert result.exit_code == exit_codes.INTERRUPTED
-    assert "to resume" in result.stderr and old.read_bytes() == b"the old one"
+    assert (
+        "run the same command again to resume" in result.stderr
+        and old.read_bytes() == b"the old one"
+    )
     again = desk.fit("--json")
     assert again.exit_code == 0 and "paid for already" in again.stderr
     assert '"resumed": true' in again.stdout

@@ -64,7 +64,7 @@ def follow(path: Path) -> None:
         shown = result.output if refused else result.stdout
         agreed = doctest.OutputChecker().check_output(step.printed, shown, LIKE)
         assert agreed, (step.command, shown)
-        listed = re.search(r"^([0-9a-f]{16})  \S.* good", shown, re.MULTILINE)
+        listed = re.search(r"^([0-9a-f]{16})  \S.* valid", shown, re.MULTILINE)
         key_id = listed[1] if listed else key_id
 
 

@@ -45,9 +45,9 @@ RNG = np.random.default_rng(0)
 X = RNG.random(8_000)
 Y = (X >= 0.5).astype(int)
 LEARNERS = [
-    PrivatePredictor(LINE, epsilon=2.0, answers=3),
-    RealizablePredictor(LINE, epsilon=2.0, answers=3),
-    AgnosticPredictor(LINE, epsilon=2.0, answers=1),
+    PrivatePredictor(LINE, epsilon=2.0, n_questions=3),
+    RealizablePredictor(LINE, epsilon=2.0, n_questions=3),
+    AgnosticPredictor(LINE, epsilon=2.0, n_questions=1),
     AgnosticOracle(LINE, epsilon=2.0, delta=1e-5),
     UniversalOracle(LINE, epsilon=2.0, delta=1e-5, n_first=3),
 ]
@@ -203,7 +203,7 @@ def test_it_is_a_source_of_answers_for_an_oracle(learner):
 
 @pytest.mark.parametrize("make", [PrivatePredictor, AgnosticPredictor, RealizablePredictor])
 def test_each_new_question_is_charged_and_the_last_one_refused(make):
-    found = make(LINE, epsilon=2.0, answers=2).fit(X[:4000], Y[:4000])
+    found = make(LINE, epsilon=2.0, n_questions=2).fit(X[:4000], Y[:4000])
     first, second = found.ask([0.1, 0.9])
     assert len(first.cost) == len(second.cost) == 1
     with pytest.raises(BudgetExceeded):
@@ -212,8 +212,8 @@ def test_each_new_question_is_charged_and_the_last_one_refused(make):
 
 
 def test_many_answers_compose_better_with_a_delta():
-    pure = PrivatePredictor(LINE, epsilon=1.0, answers=100).fit(X, Y)
-    mixed = PrivatePredictor(LINE, epsilon=1.0, delta=1e-6, answers=100).fit(X, Y)
+    pure = PrivatePredictor(LINE, epsilon=1.0, n_questions=100).fit(X, Y)
+    mixed = PrivatePredictor(LINE, epsilon=1.0, delta=1e-6, n_questions=100).fit(X, Y)
     assert mixed.mechanism_.event.pure_epsilon > 1.5 * pure.mechanism_.event.pure_epsilon
     assert mixed.guarantee_.epsilon <= 1.0
 
@@ -239,9 +239,9 @@ def test_paper_constants_of_a_private_predictor():
 def test_paper_constants_of_an_agnostic_predictor_cost_what_they_cost():
     """The paper's O(epsilon) is no epsilon: at the size it asks for, an answer costs more."""
     with pytest.raises(InvalidArgument) as refused:
-        paper_rule(LINE, 1000, epsilon=0.9, alpha=0.2, answers=1)
+        paper_rule(LINE, 1000, epsilon=0.9, alpha=0.2, n_questions=1)
     needed = int(re.findall(r"about (\d+) records", str(refused.value))[0])
-    rule = paper_rule(LINE, needed, epsilon=0.9, alpha=0.2, answers=1)
+    rule = paper_rule(LINE, needed, epsilon=0.9, alpha=0.2, n_questions=1)
     assert rule.subset <= 0.9 * needed
     assert replace(rule, flip=0.0).event.pure_epsilon > 3 * 0.9
     x = np.linspace(0, 1, needed)

@@ -93,7 +93,7 @@ def test_votes_that_are_missing_count_for_the_first_class_when_that_is_asked(
     ("changed", "told"),
     [
         ({"votes:yes": None}, "one column per class"),
-        ({"votes:perhaps": [0, 0, 0]}, "'votes:perhaps' is in one list"),
+        ({"votes:perhaps": [0, 0, 0]}, "'votes:perhaps' is missing or unexpected"),
         ({"row": None}, "`row` or `question`"),
         ({"question": ["00", "01", "02"]}, "`row` or `question`"),
         ({"row": [0, 1, 2]}, "counted from 1"),

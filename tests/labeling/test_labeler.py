@@ -284,5 +284,5 @@ def test_what_a_labeler_remembers_is_bounded(monkeypatch: pytest.MonkeyPatch) ->
     labeler = make(GaussianVote(sigma=20.0, answers=50))
     for name in names(10):
         labeler.ask(votes(CLEAR), [name])
-        assert len(labeler._given) <= 4
+        assert len(labeler._answered) <= 4
     assert [a.cost for a in labeler.ask(votes(CLEAR), [b"q0"])] == [()]

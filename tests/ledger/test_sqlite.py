@@ -420,7 +420,7 @@ def test_a_ledger_that_was_deleted_is_not_started_afresh(path: Path) -> None:
     ledger = filled(path)
     for file in path.parent.iterdir():
         file.unlink()
-    with pytest.raises(LedgerUnavailable, match="not there any more"):
+    with pytest.raises(LedgerUnavailable, match="no longer exists"):
         ledger.usage(ledger_plan(ledger))
     new(path).close()
     with pytest.raises(LedgerCorrupt, match="replaced"):

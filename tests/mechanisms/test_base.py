@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tacit
+from tacit.accounting.answer import total_cost
 from tacit.accounting.budget import Budget
 from tacit.accounting.plan import Plan
 from tacit.audit import SeededNoise
@@ -29,7 +30,6 @@ from tacit.mechanisms import (
     StableVote,
     VoteCounts,
     VoteMechanism,
-    total_cost,
 )
 from tacit.noise import SecureNoise
 

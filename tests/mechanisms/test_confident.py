@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.answer import total_cost
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import GaussianCounts
 from tacit.accounting.price import price
 from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped
-from tacit.mechanisms import ConfidentVote, VoteCounts, total_cost
+from tacit.mechanisms import ConfidentVote, VoteCounts
 from tacit.noise import SecureNoise
 
 

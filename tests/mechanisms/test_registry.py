@@ -24,10 +24,31 @@ def test_a_named_mechanism_is_made_for_its_run_and_within_its_budget(name, n_cla
     assert vote.epsilon(BUDGET.delta) <= BUDGET.epsilon
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_what_a_plan_compares_is_within_the_budget(name, n_classes):
+    run = VoteRun(BUDGET, n_classes, n_teachers=2000, n_questions=30, price_labels=True)
+    votes = list(MECHANISMS[name].variants(run))
+    assert votes and len(set(votes)) == len(votes)
+    for vote in votes:
+        assert vote.n_classes == n_classes and vote.capacity in (None, 30)
+        assert vote.epsilon(BUDGET.delta) <= BUDGET.epsilon
+        assert 0 <= vote.smallest_distance <= 999  # that of a unanimous vote
+        assert vote.describe_noise() and "(" not in vote.describe_noise()
+
+
+def test_wide_noise_of_a_plan_is_priced_as_counts():
+    run = VoteRun(Budget(0.01, 1e-5), 2, n_teachers=200, n_questions=30, price_labels=True)
+    (vote,) = GaussianVote.variants(run)
+    assert vote.sigma > 1000 and vote.calibration == "exact"
+
+
 @pytest.mark.parametrize("name", [name for name, kind in MECHANISMS.items() if kind.can_share])
 def test_shares_are_made_where_they_can_be(name):
     run = VoteRun(BUDGET, 3, n_teachers=200, n_questions=30, output=Output.SHARE)
-    assert make_mechanism(name, run).output is Output.SHARE
+    vote = make_mechanism(name, run)
+    assert vote.output is Output.SHARE
+    assert vote.with_averaged_noise(4.0).deviation == pytest.approx(vote.deviation / 2, rel=0.01)
 
 
 def test_a_label_priced_as_a_bit_has_less_noise():

@@ -10,11 +10,12 @@ import pytest
 from scipy import stats
 from tests.support.fit import FALSE_ALARM, chi_square_p
 
+from tacit.accounting.answer import total_cost
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import SparseInstance
 from tacit.audit import ScriptedNoise, SeededNoise
 from tacit.errors import InvalidArgument, MechanismStopped, NoiseError
-from tacit.mechanisms import SparseVote, VoteCounts, total_cost
+from tacit.mechanisms import SparseVote, VoteCounts
 from tacit.noise import SecureNoise
 
 QUESTIONS = 3

@@ -23,8 +23,8 @@ from tests.neighbours.pairs import Pair
 READ = "tacit.estimators.classifier.read_inputs"
 """Reads what a fit was given: (estimator, X, y, X_public, groups, rng) to ``Inputs``."""
 
-PROTECTED = "tacit.estimators.classifier.resolve_protection"
-"""Resolves what is protected: (settings, n_records, people, ...) to (protection, assignment)."""
+PROTECTED = "tacit.estimators.resolve.resolve_protection"
+"""Resolves what is protected: (relation, n_records, people, ...) to (protection, assignment)."""
 
 
 @dataclass(frozen=True)
@@ -172,8 +172,8 @@ def shard_size_from_the_number_of_people() -> Iterator[None]:
     """The nominal size of a shard is the number of people over that of teachers."""
     original = resolve_name(PROTECTED)
 
-    def protected(settings: Any, n_records: int, people: Any, *more: Any) -> Any:
-        protection, assignment = original(settings, n_records, people, *more)
+    def protected(relation: Any, n_records: int, people: Any, *more: Any) -> Any:
+        protection, assignment = original(relation, n_records, people, *more)
         if protection.n_units is None:
             protection = replace(protection, n_units=len(set(people)))
         return protection, assignment

@@ -351,7 +351,7 @@ def test_a_manifest_that_does_not_fit_its_files_is_damage(linear, tmp_path):
 def test_a_later_format_is_refused(linear, tmp_path):
     path = saved(linear, tmp_path)
     (path / "MANIFEST").write_bytes(envelope.seal("ensemble", 2, b"{}"))
-    with pytest.raises(SavedFormatError, match="up to format 1"):
+    with pytest.raises(SavedFormatError, match="reads format 1"):
         load_ensemble(path)
 
 

@@ -17,9 +17,9 @@ from scipy import stats
 from tacit.accounting.budget import Budget
 from tacit.audit.noise import SeededNoise
 from tacit.errors import InvalidArgument
+from tacit.hypotheses.growth import sauer_shelah
 from tacit.mechanisms import SparseVote, VoteCounts
 from tacit.planning.bounds import bns15, btt18, df20, lzcw21, nb20
-from tacit.planning.cutoff import cutoff_for
 from tacit.planning.rates import OTHER_RATES, RISK_RATES, SAMPLE_RATES
 from tacit.planning.sparse_noise import noise_reach
 
@@ -142,15 +142,6 @@ def test_noise_stays_within_its_reach(scale, questions, failure):
     assert noise_reach(mechanism, questions, failure) == math.ceil(2 * reach) + math.ceil(reach)
 
 
-@given(questions=st.integers(1, 10_000), rate=st.floats(0.001, 0.9), failure=st.floats(0.001, 0.5))
-@settings(max_examples=60, deadline=None)
-def test_the_cutoff_is_reached_as_seldom_as_said(questions, rate, failure):
-    cutoff = cutoff_for(questions, refusal_rate=rate, failure=failure)
-    assert 1 <= cutoff <= questions
-    if cutoff < questions:
-        assert stats.binom.sf(cutoff - 1, questions, rate) <= failure
-
-
 # ---- learning bounds ----------------------------------------------------------------------------
 
 
@@ -184,20 +175,17 @@ def test_sauer_is_met_by_classes_that_reach_it():
 
     n, d = 7, 3
     reached = sum(1 for size in range(d + 1) for _ in combinations(range(n), size))
-    assert df20.sauer_shelah(n, d) == reached
-    assert df20.sauer_shelah(n, d) <= bns15.dichotomies(n, d)
+    assert sauer_shelah(n, d) == reached
+    assert sauer_shelah(n, d) <= bns15.dichotomies(n, d)
     assert bns15.dichotomies(2, 3) == 4.0
 
 
 @pytest.mark.statistical
-def test_the_exponential_mechanism_is_as_good_as_its_bounds():
+def test_the_exponential_mechanism_is_as_good_as_its_bound():
     rng, n, epsilon = np.random.default_rng(10), 400, 1.0
     errors = np.concatenate([[0.1], rng.uniform(0.1, 0.6, 199)])
     weights = np.exp(-epsilon * n * errors / 2)
     chances = weights / weights.sum()
-    for excess in (0.05, 0.1, 0.2):
-        bad = chances[errors > 0.1 + excess].sum()
-        assert bad <= bns15.selection_failure(200, excess, n, epsilon) + 1e-12
     alpha = 2 * math.log(200) / (epsilon * n)
     assert df20.exponential_sample(200, alpha, epsilon) == pytest.approx(n)
     assert chances @ errors <= 0.1 + alpha
@@ -221,10 +209,6 @@ def test_the_exponential_mechanism_is_as_good_as_its_bounds():
         (lzcw21.voting_student_excess, (5, 10**6, 9, 3, 0.1), (5, 10**6, 20, 3, 0.1), True),
         (lzcw21.voting_wins, (10, 0.2), (20, 0.2), False),
         (lzcw21.pool_worth_labelling, (3, 1000, 1.0), (3, 9000, 1.0), True),
-        (bns15.least_labels, (5, 0.1), (9, 0.1), True),
-        (bns15.realizable_sample, (5, 0.1, 0.1), (5, 0.2, 0.1), False),
-        (bns15.pairs_sample, (5, 0.1, 0.1), (5, 0.2, 0.1), False),
-        (bns15.agnostic_sample, (5, 0.1, 0.1), (5, 0.2, 0.1), False),
         (df20.stable_lower_bound, (9, 0.1, 0.1), (9, 0.1, 0.2), False),
         (df20.agnostic_prediction_excess, (0.01,), (0.02,), True),
         (nb20.relabelling_sample, (9, 0.1, 0.1), (9, 0.2, 0.1), False),
@@ -310,7 +294,6 @@ def test_rates_can_be_compared_but_promise_nothing():
         lambda: lzcw21.pool_worth_labelling(3, 100, 1.0, tau=0.0),
         lambda: df20.stable_lower_bound(5, 0.5, 0.1),
         lambda: RISK_RATES[0].at(100, tau=1.5),
-        lambda: cutoff_for(10, refusal_rate=1.5),
     ],
 )
 def test_nonsense_is_refused(call):

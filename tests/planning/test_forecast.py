@@ -205,7 +205,7 @@ def test_a_sparse_run_is_forecast_as_it_runs():
             ((given >= 0) & (given != true)).sum(),
             (given < 0).sum(),
         )
-    found = forecast(mechanism, model, n_teachers=teachers, questions=questions)
+    found = forecast(mechanism, model, n_teachers=teachers, n_questions=questions)
     expected = questions * np.array([found.right, found.wrong, found.refused])
     error = totals.std(axis=0) / math.sqrt(runs)
     # Six and a half standard errors: a false alarm has probability below FALSE_ALARM.
@@ -216,10 +216,10 @@ def test_a_sparse_run_is_forecast_as_it_runs():
 def test_a_sparse_run_with_one_sure_answer_each_is_worked_out_by_hand():
     # Every question is refused for sure: each of the 4 instances takes one question.
     mechanism = SparseVote(scale=0.05, threshold=50, cutoff=4)
-    found = forecast(mechanism, VoteModel.independent(0.5), n_teachers=2, questions=10)
+    found = forecast(mechanism, VoteModel.independent(0.5), n_teachers=2, n_questions=10)
     assert (found.refused, found.unreached) == pytest.approx((0.4, 0.6))
     # Every question is answered for sure, rightly.
-    easy = forecast(mechanism, VoteModel.independent(1.0), n_teachers=200, questions=10)
+    easy = forecast(mechanism, VoteModel.independent(1.0), n_teachers=200, n_questions=10)
     assert (easy.right, easy.refused) == pytest.approx((1.0, 0.0))
 
 

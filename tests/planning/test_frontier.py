@@ -8,7 +8,7 @@ import pytest
 
 from tacit.errors import InvalidArgument
 from tacit.planning.frontier import SHARES, frontier
-from tacit.planning.plots import plot_frontier, plot_rates
+from tacit.planning.plots import plot_frontier
 from tacit.planning.vote_curve import VoteCurve
 
 CURVE = VoteCurve.guessed({20: 0.72, 100: 0.85})
@@ -35,7 +35,12 @@ def test_remarks_say_when_the_sparse_vector_wins_and_when_nothing_works():
     assert "never beats" in hard[0] and "At epsilon 0.001" in hard[1]
     easy = VoteCurve.guessed({20: 0.9999, 21: 0.9999}, correlation=0.01)
     many = frontier(
-        n_records=40_000, n_points=10_000, questions=10_000, delta=1e-6, curve=easy, epsilons=[1.0]
+        n_records=40_000,
+        n_points=10_000,
+        n_questions=10_000,
+        delta=1e-6,
+        curve=easy,
+        epsilons=[1.0],
     )
     assert "beats Gaussian noise at epsilon 1" in many.remarks()[0]
 
@@ -51,9 +56,9 @@ def test_pictures_are_drawn(tmp_path):
     found = frontier(curve=CURVE, **SIZES | {"epsilons": (0.5, 4.0)})
     first = plot_frontier(found, tmp_path / "frontier.png").read_bytes()
     assert first.startswith(b"\x89PNG")
-    assert b"<svg" in plot_rates(tmp_path / "rates.svg").read_bytes()
+    assert b"<svg" in plot_frontier(found, tmp_path / "frontier.svg").read_bytes()
     with pytest.raises(InvalidArgument, match="cannot be written"):
-        plot_rates(tmp_path / "nowhere" / "rates.svg")
+        plot_frontier(found, tmp_path / "nowhere" / "frontier.svg")
 
 
 def test_what_has_no_frontier_is_refused():

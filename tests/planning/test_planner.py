@@ -52,7 +52,7 @@ def test_the_guarantee_is_what_the_accountants_price(
         assert planned.guarantee.epsilon <= epsilon
         shown = candidate.to_dict(delta)
         assert (shown["epsilon"], shown["delta"]) == (cost.epsilon, delta)
-        assert candidate.questions <= n_points
+        assert candidate.n_questions <= n_points
         assert candidate.n_teachers == n_records // candidate.shard_size
 
 
@@ -69,7 +69,7 @@ def test_a_ledger_of_the_budget_takes_every_candidate():
             n_teachers=candidate.n_teachers,
             key=candidate.name,
         )
-        asked = min(candidate.questions, 3)
+        asked = min(candidate.n_questions, 3)
         votes = VoteCounts(np.tile([candidate.n_teachers, 0], (asked, 1)), candidate.n_teachers)
         labeler.ask(votes, [bytes([i]) for i in range(asked)])
         assert ledger.reserved().epsilon <= budget.epsilon
@@ -129,7 +129,7 @@ def test_more_of_everything_is_better():
 
     assert value(n_records=20_000) > value()
     assert value(budget=Budget(2.0, 1e-5)) > value()
-    assert value(questions=50) > value()
+    assert value(n_questions=50) > value()
 
 
 def test_nonsense_gets_a_straight_answer():
@@ -172,9 +172,9 @@ def test_hopeless_teachers_are_called_so():
 def test_the_sparse_vector_wins_for_very_many_very_easy_questions_and_only_there():
     easy = VoteCurve.guessed({20: 0.9999, 21: 0.9999}, correlation=0.01)
     sizes = {"n_records": 40_000, "budget": Budget(1.0, 1e-6), "release": "label"}
-    many = plan_run(n_points=10_000, questions=10_000, curve=easy, **sizes)
-    few = plan_run(n_points=100, questions=100, curve=easy, **sizes)
-    hard = plan_run(n_points=10_000, questions=10_000, curve=CURVE, **sizes)
+    many = plan_run(n_points=10_000, n_questions=10_000, curve=easy, **sizes)
+    few = plan_run(n_points=100, n_questions=100, curve=easy, **sizes)
+    hard = plan_run(n_points=10_000, n_questions=10_000, curve=CURVE, **sizes)
     assert many.best.name == "sparse"
     assert hard.best.name != "sparse"
     assert few.best.forecast.correct > 0.999  # with few questions every mechanism is good

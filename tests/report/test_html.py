@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from tacit import PATEClassifier, Votes, load_student, save_student
+from tacit import Corrections, PATEClassifier, Votes, load_student, save_student
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument, PersistenceError, TacitError
 from tacit.persistence import saved_report
@@ -85,6 +86,7 @@ def report(**changes: Any) -> RunReport:
         "versions": {"tacit": "9.9", "numpy": "2"},
         "batches": (10, 20),
         "command": "tacit fit flu.csv",
+        "call": "PATEClassifier(learner=learner)",
         "curve": LearningCurve((10, 30), (0.75, float("nan")), (1.0, 0.9), (0.6, 0.8)),
         "check": PublicCheck(("no", "yes"), ((40, 10), (5, 44)), unknown=1),
     }
@@ -129,7 +131,7 @@ def test_it_says_everything_that_the_report_knows() -> None:
         "guessing one class",
         "Nothing works below 0.1.",
         "tacit fit flu.csv",
-        "n_teachers=50",
+        "PATEClassifier(learner=learner)",
         "Privacy noise is never seeded",
         "tacit 9.9",
     ):
@@ -332,7 +334,7 @@ def test_only_released_and_public_numbers_are_on_the_page(fitted: Any) -> None:
     fields = set(fitted.report(curve=True).to_dict())
     assert fields == {
         "format_version", "statement", "asked", "answered", "refused", "released", "settings",
-        "versions", "batches", "stopped", "command", "curve", "check", "signal",
+        "versions", "batches", "stopped", "command", "call", "curve", "check", "signal",
     }  # fmt: skip
     released = fitted.released_.labels
     assert fitted.report().released == {
@@ -369,3 +371,34 @@ def test_a_saved_student_gives_its_report_without_being_made(fitted: Any, tmp_pa
     path.write_bytes(line.replace(b"student", b"ensemble"))
     with pytest.raises(TacitError):
         saved_report(path)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "auto",
+        Votes(n_questions=20, query="margin", n_batches=3, release="label"),
+        Votes("laplace", query=None, refusals="random"),
+        Corrections(rounds=3, shard_size=40),
+    ],
+)
+def test_the_printed_call_makes_the_same_run(method: Any) -> None:
+    rng = np.random.default_rng(3)
+    X, pool, learner = rng.normal(size=(2000, 2)), rng.normal(size=(60, 2)), LogisticRegression()
+    y = np.where(X[:, 0] > 0, "yes", "no")
+    classes = np.array(["no", "yes"])
+    first = PATEClassifier(learner, classes=classes, epsilon=2.0, method=method, random_state=0)
+    first.fit(X, y, X_public=pool)
+    (printed,) = re.findall(
+        r"<pre>(PATEClassifier\(.*?)</pre>", first.report().to_html(), re.DOTALL
+    )
+    names = {
+        "PATEClassifier": PATEClassifier,
+        "Votes": Votes,
+        "Corrections": Corrections,
+        "learner": learner,
+        "classes": classes,
+    }
+    again = eval(html.unescape(printed), names)
+    again.set_params(random_state=0).fit(X, y, X_public=pool)
+    assert again.resolved_params_ == first.resolved_params_

@@ -45,7 +45,7 @@ def corrected(rng, pull, followed, wrong=0.2):
 def test_corrections_of_nothing_but_a_base_rate_hold_no_signal(followed):
     rng = np.random.default_rng(0)
     base_rate = 2.0 * np.eye(WIDTH)[:, -1:]
-    found = [corrected(rng, base_rate, followed).found for _ in range(100)]
+    found = [corrected(rng, base_rate, followed).is_significant for _ in range(100)]
     assert sum(found) <= 8
 
 
@@ -54,13 +54,15 @@ def test_corrections_towards_a_rule_hold_a_signal():
     found = []
     for _ in range(40):
         rule = 0.12 * rng.normal(size=(WIDTH, 1))
-        found.append(corrected(rng, rule, 0.8).found)
+        found.append(corrected(rng, rule, 0.8).is_significant)
     assert np.mean(found) >= 0.95
 
 
 def test_a_student_without_coordinates_has_no_signal():
     standpoint = Standpoint(np.zeros((1, 1)), np.ones(1), 1.0)
-    assert not corrections_signal(np.ones((1, 1, 1)), [standpoint], np.ones((5, 1)), 0.1, 10).found
+    assert not corrections_signal(
+        np.ones((1, 1, 1)), [standpoint], np.ones((5, 1)), 0.1, 10
+    ).is_significant
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -83,7 +85,7 @@ def test_answers_without_a_rule_hold_no_signal_and_those_with_one_do(n_classes, 
             else:
                 answers, variance = shares + 0.4 * rng.normal(size=shares.shape), 0.16
             test = answers_signal(points, answers, variance, 1000, rng)
-            outcomes[is_rule].append(test.found)
+            outcomes[is_rule].append(test.is_significant)
     assert sum(outcomes[False]) <= 5 and sum(outcomes[True]) >= 38
 
 
@@ -99,7 +101,7 @@ def test_a_fit_says_whether_there_was_a_signal(learner, permuted):
     clf = Seeded(learner, epsilon=2.0, delta=1e-5, classes=[0, 1], random_state=0, method=method)
     clf.fit(X, y, X_public=rng.normal(size=(300, 5)))
     report = clf.report()
-    assert report.signal.found is not permuted
+    assert report.signal.is_significant is not permuted
     assert RunReport.from_json(report.to_json()) == report
     assert ("No signal" in str(report)) is permuted
     assert ("No signal" in report.to_html()) is permuted

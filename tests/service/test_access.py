@@ -14,12 +14,23 @@ from tacit.errors import InvalidArgument, LedgerUnavailable
 from tacit.noise import SecureNoise
 from tacit.service.access import Access
 from tacit.service.activity import Activity
+from tacit.service.database import Database
 from tacit.service.keys import make_key, matches, split_key
+from tacit.service.request_store import RequestStore
 
 
 @pytest.fixture
 def access(tmp_path: Path) -> Access:
-    return Access(tmp_path / "access.sqlite", clock=lambda: 1_800_000_000.0)
+    return Access(tmp_path / "access.sqlite", clock=now)
+
+
+@pytest.fixture
+def requests(tmp_path: Path) -> RequestStore:
+    return RequestStore(Database(tmp_path / "access.sqlite"), now)
+
+
+def now() -> float:
+    return 1_800_000_000.0
 
 
 def test_the_first_key_is_given_once(access: Access) -> None:
@@ -80,19 +91,20 @@ def test_periods_and_renewal(access: Access) -> None:
     assert holder.analyst(now).period == 2 and holder.renews_in(now) == 3000
 
 
-def test_activity_adds_up_over_workers(access: Access) -> None:
-    access.add_activity({(10, "ann"): (2, 1), (11, "ann"): (1, 0)})
-    access.add_activity({(10, "ann"): (3, 0), (10, "bob"): (0, 4)})
-    assert access.activity(0) == [(10, 5, 5), (11, 1, 0)]
-    assert access.activity(11) == [(11, 1, 0)]
+def test_activity_adds_up_over_workers(requests: RequestStore) -> None:
+    requests.add_activity({(10, "ann"): (2, 1), (11, "ann"): (1, 0)})
+    requests.add_activity({(10, "ann"): (3, 0), (10, "bob"): (0, 4)})
+    assert requests.activity(0) == [(10, 5, 5), (11, 1, 0)]
+    assert requests.activity(11) == [(11, 1, 0)]
 
 
 @pytest.mark.needs("postgres")
 def test_workers_that_count_at_the_same_moment_lose_nothing(postgres_url: str) -> None:
-    workers = [Access(postgres_url) for _ in range(4)]
+    databases = [Database(postgres_url) for _ in range(4)]
+    workers = [RequestStore(database, now) for database in databases]
     hours = range(40)
 
-    def count(worker: Access, order: int) -> None:
+    def count(worker: RequestStore, order: int) -> None:
         for hour in hours:
             analysts = ["ann", "bob"][::order]
             worker.add_activity({(hour, analyst): (1, 2) for analyst in analysts})
@@ -102,19 +114,19 @@ def test_workers_that_count_at_the_same_moment_lose_nothing(postgres_url: str) -
         for one in done:
             one.result()
     assert workers[0].activity(0) == [(hour, 8, 16) for hour in hours]
-    for one in workers:
-        one.close()
+    for database in databases:
+        database.close()
 
 
 def test_what_could_not_be_written_down_is_written_down_later(
-    access: Access, tmp_path: Path
+    requests: RequestStore, tmp_path: Path
 ) -> None:
     def rename(old: str, new: str) -> None:
         db = sqlite3.connect(tmp_path / "access.sqlite")
         db.execute(f"ALTER TABLE {old} RENAME TO {new}")
         db.close()
 
-    activity = Activity(access)
+    activity = Activity(requests)
     activity.add("ann", [Answer(Output.LABEL, label, 1.0, 0.0, (), True) for label in ((1,), None)])
     rename("tacit_activity", "away")
     with pytest.raises(LedgerUnavailable):
@@ -125,11 +137,11 @@ def test_what_could_not_be_written_down_is_written_down_later(
     assert activity.last_hours(1) == [(0, 1, 1)]
 
 
-def test_the_secret_of_sessions_is_shared(access: Access, tmp_path: Path) -> None:
-    other = Access(tmp_path / "access.sqlite")
-    assert access.session_secret() == other.session_secret()
-    assert len(access.session_secret()) == 32
-    other.close()
+def test_the_secret_of_sessions_is_shared(requests: RequestStore, tmp_path: Path) -> None:
+    database = Database(tmp_path / "access.sqlite")
+    assert requests.session_secret() == RequestStore(database, now).session_secret()
+    assert len(requests.session_secret()) == 32
+    database.close()
 
 
 def test_a_database_that_cannot_be_used_says_nothing_of_its_address(tmp_path: Path) -> None:

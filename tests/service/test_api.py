@@ -275,7 +275,7 @@ def test_it_is_not_ready_while_nothing_can_be_recorded(
 
     for broken, place in (
         (running.service.ledger, "answer"),
-        (running.service.access, "same_as_before"),
+        (running.service.requests, "same_as_before"),
     ):
         with monkeypatch.context() as full:
             full.setattr(broken, place, fail)

@@ -40,7 +40,7 @@ def wait_until(true: Callable[[], bool]) -> None:
 def test_a_worker_that_cannot_start_says_so_in_one_line(
     directory: Any, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(serve, "_REST", 0.0)
+    monkeypatch.setattr(serve, "_RESTART_DELAY", 0.0)
     nowhere = "postgresql://ann:secret@127.0.0.1:1/none"
     monkeypatch.setattr(serve, "handed_down", lambda: Settings(str(directory()), nowhere))
     with pytest.raises(SystemExit) as ended:

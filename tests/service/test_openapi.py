@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import hypothesis
@@ -94,3 +96,14 @@ def _sendable(text: Any) -> bool:
         return str(text).isprintable() and bool(str(text).encode("ascii"))
     except UnicodeEncodeError:
         return False
+
+
+def test_the_guide_lists_every_problem() -> None:
+    guide = Path(__file__, "../../../docs/guide/service.md").resolve().read_text(encoding="utf-8")
+    table = guide[guide.index("| status | type") :]
+    rows = re.findall(r"^\| ([\d, ]+) \| (.*) \|$", table[: table.index("\n\n")], re.MULTILINE)
+    listed = set()
+    for statuses, names in rows:
+        codes, uris = statuses.split(","), re.findall(r"`([a-z-]+)`", names)
+        listed |= set(zip(map(int, codes * (len(uris) // len(codes))), uris, strict=True))
+    assert listed == {(kind.status, kind.name) for kind in problems.PROBLEM_TYPES}

@@ -133,10 +133,10 @@ def test_a_session_that_was_ended_is_over_wherever_its_cookie_still_is(run: Any)
     again = running.client.get("/", headers={"Cookie": f"tacit_session={other}"})
     assert "Enter your key" not in again.text
     now = int(running.clock.now)
-    running.access.end_session(b"old", now - 1)
-    running.access.end_session(b"new", now + 60)
-    assert running.access.session_ended(b"new")
-    assert not running.access.session_ended(b"old")  # it is over by itself: forgotten
+    running.service.requests.end_session(b"old", now - 1)
+    running.service.requests.end_session(b"new", now + 60)
+    assert running.service.requests.session_ended(b"new")
+    assert not running.service.requests.session_ended(b"old")  # it is over by itself: forgotten
 
 
 def test_an_analyst_sees_no_other_analyst(run: Any) -> None:

@@ -143,7 +143,7 @@ def test_keys_from_the_command_line(directory: Any) -> None:
     ).strip()
     name = first.split("_")[1]
     listed = run("list", folder)
-    assert "ann" in listed and "5 a day" in listed and "good until" in listed
+    assert "ann" in listed and "5 a day" in listed and "valid until" in listed
     assert first.split("_", 2)[2] not in listed
     second = run("rotate", folder, name).strip()
     assert second != first and "revoked" in run("list", folder)

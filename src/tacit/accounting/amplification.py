@@ -11,6 +11,7 @@ import math
 
 from tacit import validation
 from tacit.accounting.budget import Budget
+from tacit.accounting.search import boundary
 from tacit.errors import InvalidArgument
 
 # Results are rounded up by more than the arithmetic can have lost.
@@ -81,38 +82,6 @@ def subsampled(base: Budget, *, subset: int, records: int) -> Budget:
     return Budget(_up(mixed_epsilon(base.epsilon, share)), min(base.delta, _up(share * base.delta)))
 
 
-def largest_subset(base_epsilon: float, *, records: int, epsilon: float) -> int:
-    """Return the largest subset on which a ``base_epsilon`` mechanism keeps within ``epsilon``.
-
-    Raises
-    ------
-    InvalidArgument
-        When not even one record may be taken.
-
-    Examples
-    --------
-    The paper [NB20] takes 1.8% of the records for epsilon 1; what follows from the steps is 9.5%.
-
-    >>> base = relabelled(Budget(1.0), selection_epsilon=1.0)
-    >>> largest_subset(base.epsilon, records=1000, epsilon=1.0)
-    95
-    """
-    base_epsilon = validation.positive(base_epsilon=base_epsilon)
-    records = validation.positive_integer(records=records)
-    epsilon = validation.positive(epsilon=epsilon)
-    share = math.exp(log_expm1(epsilon) - log_expm1(base_epsilon))
-    subset = min(records, math.floor(records * share) + 1)
-    base = Budget(base_epsilon)
-    while subset and subsampled(base, subset=subset, records=records).epsilon > epsilon:
-        subset -= 1
-    if subset < 1:
-        raise InvalidArgument(
-            f"`records` must be at least {math.ceil(1 / share)} for one of them to be sampled "
-            f"within epsilon {epsilon:g}, got {records}."
-        )
-    return subset
-
-
 def largest_base_epsilon(epsilon: float, *, subset: int, records: int) -> float:
     """Return the largest epsilon a mechanism may have on a subset, for ``epsilon`` in all.
 
@@ -126,20 +95,18 @@ def largest_base_epsilon(epsilon: float, *, subset: int, records: int) -> float:
     return _down(log_ratio + math.log1p(math.exp(-log_ratio)))
 
 
-def resampled(base: Budget, *, records: int, draws: int | None = None) -> Budget:
-    """Return the guarantee of running ``base`` on ``draws`` records drawn *with* replacement.
+def resampled(base: Budget, *, records: int) -> Budget:
+    """Return the guarantee of running ``base`` on ``records`` of as many drawn *with* replacement.
 
-    A record may come more than once, so this costs: with ``draws = records`` epsilon grows to at
-    most ``2 sinh(epsilon)``.
+    A record may come more than once, so this costs: epsilon grows to at most
+    ``2 sinh(epsilon)``.
 
     Parameters
     ----------
     base : Budget
-        Guarantee on data sets of ``draws`` records.
+        Guarantee on data sets of ``records`` records.
     records : int
-        How many records they are drawn from.
-    draws : int, optional
-        As many as ``records`` when not given.
+        How many records there are, and how many are drawn.
 
     References
     ----------
@@ -152,10 +119,9 @@ def resampled(base: Budget, *, records: int, draws: int | None = None) -> Budget
     Budget(epsilon=2.349..., delta=5.51...e-09)
     """
     records = validation.positive_integer(records=records)
-    draws = records if draws is None else validation.positive_integer(draws=draws)
-    # L, how often the changed record is drawn, is binomial(draws, 1 / records).
-    log_more = draws * math.log1p(math.expm1(base.epsilon) / records)  # ln E e^{L epsilon}
-    log_less = draws * math.log1p(math.expm1(-base.epsilon) / records)  # ln E e^{-L epsilon}
+    # L, how often the changed record is drawn, is binomial(records, 1 / records).
+    log_more = records * math.log1p(math.expm1(base.epsilon) / records)  # ln E e^{L epsilon}
+    log_less = records * math.log1p(math.expm1(-base.epsilon) / records)  # ln E e^{-L epsilon}
     epsilon = log_more - log_less
     return Budget(_up(epsilon), _up(_group_delta(base, log_more, log_less)))
 
@@ -169,12 +135,12 @@ def largest_resampled_base(epsilon: float, *, records: int) -> float:
     >>> round(base, 3), resampled(Budget(base), records=1000).epsilon <= 2.0
     (0.882, True)
     """
-    low, high = 0.0, validation.positive(epsilon=epsilon)  # resampling never helps
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        resampled_epsilon = resampled(Budget(middle), records=records).epsilon
-        low, high = (middle, high) if resampled_epsilon <= epsilon else (low, middle)
-    return low
+    epsilon = validation.positive(epsilon=epsilon)
+
+    def fits(base_epsilon: float) -> bool:
+        return resampled(Budget(base_epsilon), records=records).epsilon <= epsilon
+
+    return boundary(fits, 0.0, epsilon, relative=1e-12)[0]  # resampling never helps
 
 
 def _group_delta(base: Budget, log_more: float, log_less: float) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import struct
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -99,3 +101,8 @@ class Answer:
             return f"Answer(label={self.label}{mark})"
         text = self.share if self.parameters is None else self.parameters
         return f"Answer({self.output}={text}{mark})"
+
+
+def total_cost(answers: Iterable[Answer]) -> Counter[Event]:
+    """Return what the answers cost together."""
+    return Counter(event for answer in answers for event in answer.cost)

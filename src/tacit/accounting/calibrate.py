@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 
 from tacit import validation
 from tacit.accounting import gaussian, pure, zcdp
@@ -24,6 +25,7 @@ from tacit.accounting.events import (
 )
 from tacit.accounting.price import price
 from tacit.accounting.rdp import RenyiAccountant
+from tacit.accounting.search import boundary, largest_integer
 from tacit.accounting.sparse import unstable_probability
 from tacit.errors import InvalidArgument
 
@@ -85,43 +87,17 @@ def _exact_sigma(budget: Budget, answers: int, moves: int) -> float:
     return _settled(sigma, 1, lambda s: {GaussianCounts(s, moves): answers}, budget)
 
 
+@lru_cache(maxsize=64)  # a plan asks again for every number of teachers
 def _label_sigma(budget: Budget, answers: int) -> float:
     accountant = RenyiAccountant()
     high = _exact_sigma(budget, answers, 1)
 
-    def fits(sigma: float) -> bool:
-        return accountant.epsilon({GaussianLabel(sigma): answers}, budget.delta) <= budget.epsilon
+    def exceeds(sigma: float) -> bool:
+        return accountant.epsilon({GaussianLabel(sigma): answers}, budget.delta) > budget.epsilon
 
-    while not fits(high):
+    while exceeds(high):
         high *= 1.1
-    return _least(fits, high / 2, high, relative=1e-5)
-
-
-def gaussian_answers(
-    budget: Budget,
-    *,
-    sigma: float,
-    moves: int = 1,
-    method: Calibration | str = Calibration.EXACT,
-) -> int:
-    """Return how many Gaussian releases of scale sigma fit the budget; zero if none does.
-
-    Examples
-    --------
-    >>> gaussian_answers(Budget(1.0, 1e-5), sigma=64.6166)
-    300
-    """
-    method = validation.choice(Calibration, method=method)
-    validation.positive(sigma=sigma)
-    validation.positive_integer(moves=moves)
-    _needs_delta(budget, "Gaussian noise")
-    if method is Calibration.ZCDP:
-        rho = zcdp.printed_rho_for_budget(budget)
-        return int(rho * 2 * sigma**2 / moves * (1 + 1e-12))
-    event: Event = (
-        GaussianLabel(sigma) if method is Calibration.LABEL else GaussianCounts(sigma, moves)
-    )
-    return _most_answers(event, budget)
+    return boundary(exceeds, high / 2, high, relative=1e-5)[1]
 
 
 def laplace_scale(budget: Budget, *, answers: int, moves: int = 2) -> float:
@@ -262,6 +238,7 @@ def sparse_vector(
     return SparseSettings(scale, threshold, cutoff, unstable_probability(scale, threshold))
 
 
+@lru_cache(maxsize=64)
 def _tight_sparse(budget: Budget, cutoff: int) -> SparseSettings:
     """Split delta between composition and stability so that the threshold is lowest."""
     candidates = []
@@ -279,40 +256,12 @@ def _least_threshold(scale: float, failure: float) -> int:
     low, high = -1, 1
     while unstable_probability(scale, high) > failure:
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if unstable_probability(scale, middle) > failure:
-            low = middle
-        else:
-            high = middle
-    return high
+    return 1 + largest_integer(lambda w: unstable_probability(scale, w) > failure, low, high)
 
 
+@lru_cache(maxsize=64)
 def _pure_share(budget: Budget, answers: int) -> float:
     return pure.pure_epsilon_for(budget.epsilon, budget.delta, answers)
-
-
-def _most_answers(event: Event, budget: Budget) -> int:
-    """Return the largest count whose price is within the budget, by doubling and bisection."""
-
-    def fits(count: int) -> bool:
-        try:
-            return price({event: count}, delta=budget.delta).epsilon <= budget.epsilon
-        except InvalidArgument:
-            return False
-
-    if not fits(1):
-        return 0
-    low, high = 1, 2
-    while fits(high):
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        if fits(middle):
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _settled(
@@ -324,17 +273,6 @@ def _settled(
         setting *= 1 + direction * padding
         padding *= 2
     return setting
-
-
-def _least(fits: Callable[[float], bool], low: float, high: float, relative: float) -> float:
-    """Return the least value in (low, high] that fits, within a relative width."""
-    while high - low > relative * high:
-        middle = (low + high) / 2
-        if fits(middle):
-            high = middle
-        else:
-            low = middle
-    return high
 
 
 def _needs_delta(budget: Budget, subject: str) -> None:

@@ -1,4 +1,4 @@
-"""Fully adaptive composition: a filter that refuses in time, and an odometer that may be read.
+"""Fully adaptive composition: a filter that refuses in time.
 
 Accountants price what was fixed beforehand. When the *next event itself* (its noise, its kind,
 whether there is one at all) depends on earlier answers, composition needs a filter: it admits an
@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 
 from tacit import validation
 from tacit.accounting.accountant import Tally, checked_tally, failure
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import Event
-from tacit.accounting.zcdp import epsilon_from_rho, rho_for_budget
+from tacit.accounting.zcdp import rho_for_budget
 from tacit.errors import BudgetExceeded
 
 
@@ -81,74 +80,3 @@ class PrivacyFilter:
 
 def _rho(tally: Tally) -> float:
     return math.fsum(event.rho * count for event, count in tally.items())
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """The reading of an odometer: its price, and what that means.
-
-    ``epsilon``
-        Holds with total probability of failure ``delta``, whenever and why ever one stops.
-    ``as_if_planned``
-        What the same events would cost if only they had been planned. Smaller, and *not* a
-        guarantee for a run that stopped because of its answers.
-    """
-
-    epsilon: float
-    as_if_planned: float
-    delta: float
-
-    def __str__(self) -> str:
-        return (
-            f"epsilon {self.epsilon:.3f} at delta {self.delta:.3g} whenever you stop; "
-            f"{self.as_if_planned:.3f} if only this had been planned (not a guarantee)."
-        )
-
-
-class Odometer:
-    """Adds up adaptively chosen events without a limit; its reading may be acted upon.
-
-    One filter for every level ``rho_0 2^k``, each with its own part of delta,
-    ``delta / ((k+1)(k+2))``: all of them hold together, so the one that covers the present total
-    does, whenever it is read [RRUV16; L21 for Renyi].
-
-    Examples
-    --------
-    >>> from tacit.accounting.events import GaussianCounts
-    >>> meter = Odometer(delta=1e-5)
-    >>> meter.add(GaussianCounts(sigma=20.0), 10)
-    >>> reading = meter.read()
-    >>> reading.as_if_planned < reading.epsilon
-    True
-    """
-
-    def __init__(self, *, delta: float, first_level: float = 1e-3) -> None:
-        self.delta = validation.probability(delta=delta)
-        self.first_level = validation.positive(first_level=first_level)
-        self._tally: Counter[Event] = Counter()
-
-    def add(self, event: Event, count: int = 1) -> None:
-        """Record that an event happened."""
-        for checked_event, times in checked_tally({event: count}).items():
-            if checked_event.delta:
-                raise BudgetExceeded(
-                    f"An odometer cannot carry {checked_event.kind!r} events, which fail by "
-                    "themselves: use a PrivacyFilter with a failure_share."
-                )
-            self._tally[checked_event] += times
-
-    def read(self) -> Reading:
-        """Return the present reading."""
-        rho = _rho(self._tally)
-        if rho == 0:
-            return Reading(0.0, 0.0, self.delta)
-        level = max(0, math.ceil(math.log2(rho / self.first_level)))
-        part = self.delta / ((level + 1) * (level + 2))
-        limit = max(rho, self.first_level * 2.0**level)
-        return Reading(
-            # The tail bound of [BS16, Proposition 1.3]: tighter conversions bound delta, not the
-            # probability that the loss exceeds epsilon, which is what has to hold for all levels.
-            epsilon=limit + 2 * math.sqrt(limit * math.log(1 / part)),
-            as_if_planned=epsilon_from_rho(rho, self.delta),
-            delta=self.delta,
-        )

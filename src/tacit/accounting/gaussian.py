@@ -16,6 +16,7 @@ import numpy as np
 from scipy import optimize, special
 
 from tacit import validation
+from tacit.accounting.search import boundary
 
 # Relative slack for the rounding of the special functions used (accurate to about 1e-14).
 _ROUNDING = 1e-12
@@ -101,11 +102,7 @@ def rounded_epsilon(delta: float, mu: float, distance: float) -> float:
         if not sufficient:
             return math.inf
         high = sufficient[0]
-    low = 0.0
-    while high - low > 1e-12 * max(1.0, high):
-        middle = (low + high) / 2
-        low, high = (low, middle) if excess(middle) <= 0 else (middle, high)
-    return high
+    return boundary(lambda at: excess(at) > 0, 0.0, high, relative=1e-12, scale=1.0)[1]
 
 
 def discrete_delta(epsilon: float, sigma: float, shifts: int) -> float:
@@ -152,18 +149,16 @@ def discrete_epsilon(delta: float, sigma: float, shifts: int) -> float:
     Infinite where the bound reaches delta at no epsilon (little noise).
     """
     validation.probability(delta=delta)
+
+    def exceeds(epsilon: float) -> bool:
+        return discrete_delta(epsilon, sigma, shifts) > delta
+
     low, high = 0.0, 1.0
-    while discrete_delta(high, sigma, shifts) > delta:
+    while exceeds(high):
         low, high = high, 2 * high
         if low > _LARGEST_EPSILON:
             return math.inf
-    while high - low > 1e-10 * max(1.0, high):
-        middle = (low + high) / 2
-        if discrete_delta(middle, sigma, shifts) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+    return boundary(exceeds, low, high, relative=1e-10, scale=1.0)[1]
 
 
 def _sum_error(sigma: float, shifts: int) -> float:

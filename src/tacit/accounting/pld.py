@@ -11,7 +11,6 @@ import math
 from collections import Counter
 from typing import Any
 
-from tacit import validation
 from tacit.accounting.accountant import Tally, _Base, left_of
 from tacit.accounting.events import (
     Event,
@@ -22,21 +21,14 @@ from tacit.accounting.events import (
 from tacit.errors import UnsupportedEvent
 
 _ROUNDING = 1e-12
+_GRID = 1e-4
+"""Width of the grid of losses; results are rounded up to it."""
 
 
 class LossAccountant(_Base):
-    """Composes privacy loss distributions.
-
-    Parameters
-    ----------
-    interval : float, default 1e-4
-        Width of the grid of losses; results are rounded up to it.
-    """
+    """Composes privacy loss distributions."""
 
     name = "loss-distribution composition"
-
-    def __init__(self, interval: float = 1e-4) -> None:
-        self.interval = validation.positive(interval=interval)
 
     def _supports(self, event: Event) -> bool:
         try:
@@ -69,7 +61,7 @@ class LossAccountant(_Base):
         from dp_accounting.pld import privacy_loss_distribution as pld
 
         # ADD_OR_REMOVE is dp-accounting's plain shift by one: REPLACE would double it.
-        settings = {"value_discretization_interval": self.interval}
+        settings = {"value_discretization_interval": _GRID}
         # Connect-the-dots rounds the curve, not every loss: still pessimistic, far tighter
         # [DGKKM22].
         dots = {**settings, "use_connect_dots": True}

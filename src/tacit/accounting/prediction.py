@@ -13,6 +13,7 @@ from collections.abc import Callable
 from tacit import validation
 from tacit.accounting.amplification import mixed_epsilon, subset_share
 from tacit.accounting.budget import Budget
+from tacit.accounting.search import boundary, largest_integer
 from tacit.errors import InvalidArgument
 
 _ROUNDING = 1e-12
@@ -187,11 +188,7 @@ def smallest_net(failure: float, *, draws: int, population: int, growth: Growth)
         bound = net_failure(eta, draws=draws, population=population, growth=growth)
         return bound > failure
 
-    low, high = 0.0, 1.0
-    while high - low > 1e-6 * high:
-        middle = (low + high) / 2
-        low, high = (middle, high) if fails(middle) else (low, middle)
-    return high
+    return boundary(fails, 0.0, 1.0, relative=1e-6)[1]
 
 
 def net_size(eta: float, failure: float, *, growth: Growth) -> int:
@@ -212,10 +209,7 @@ def net_size(eta: float, failure: float, *, growth: Growth) -> int:
     low, high = 0, 1
     while fails(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fails(middle) else (low, middle)
-    return high
+    return 1 + largest_integer(fails, low, high)
 
 
 def agnostic_prediction(

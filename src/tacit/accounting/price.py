@@ -32,7 +32,7 @@ class Price:
     accountant: str
 
 
-def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
+def price(tally: Tally, *, delta: float) -> Price:
     """Return the smallest epsilon at ``delta`` that is proven for events fixed beforehand.
 
     Parameters
@@ -41,9 +41,6 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
         How often each event can happen. Public.
     delta : float
         In [0, 1).
-    thorough : bool, default False
-        Also convolve loss distributions: a few per cent less epsilon for mixed events, for
-        up to seconds of work. They are used anyway where no quicker proof gives a finite price.
 
     Raises
     ------
@@ -68,9 +65,8 @@ def price(tally: Tally, *, delta: float, thorough: bool = False) -> Price:
     if any(isinstance(event, GaussianLabel) for event in tally):
         quick.append(RenyiAccountant())
     best = _best(quick, tally, delta)
-    if thorough or not math.isfinite(best.epsilon):
-        slow: list[Accountant] = [LossAccountant(), RenyiAccountant()]
-        best = min(best, _best(slow, tally, delta), key=lambda candidate: candidate.epsilon)
+    if not math.isfinite(best.epsilon):
+        best = _best([LossAccountant(), RenyiAccountant()], tally, delta)
     if not math.isfinite(best.epsilon):
         raise InvalidArgument(
             f"`delta` must be larger for these events, got {delta!r}: "

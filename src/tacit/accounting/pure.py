@@ -12,6 +12,7 @@ import numpy as np
 from scipy import special
 
 from tacit import validation
+from tacit.accounting.search import boundary
 
 _ROUNDING = 1e-9
 
@@ -55,14 +56,11 @@ def composed_epsilon(delta: float, pure_epsilon: float, count: int) -> float:
     high = pure_epsilon * count
     if delta == 0:
         return high
-    low = 0.0
-    while high - low > 1e-10 * max(1.0, high):
-        middle = (low + high) / 2
-        if composed_delta(middle, pure_epsilon, count) > delta:
-            low = middle
-        else:
-            high = middle
-    return high
+
+    def exceeds(epsilon: float) -> bool:
+        return composed_delta(epsilon, pure_epsilon, count) > delta
+
+    return boundary(exceeds, 0.0, high, relative=1e-10, scale=1.0)[1]
 
 
 def pure_epsilon_for(epsilon: float, delta: float, count: int) -> float:
@@ -70,12 +68,10 @@ def pure_epsilon_for(epsilon: float, delta: float, count: int) -> float:
     low, high = epsilon / count, epsilon / count
     if delta == 0:
         return low
-    while composed_delta(epsilon, high, count) <= delta:
+
+    def fits(pure_epsilon: float) -> bool:
+        return composed_delta(epsilon, pure_epsilon, count) <= delta
+
+    while fits(high):
         low, high = high, 2 * high
-    while high - low > 1e-12 * high:
-        middle = (low + high) / 2
-        if composed_delta(epsilon, middle, count) <= delta:
-            low = middle
-        else:
-            high = middle
-    return low
+    return boundary(fits, low, high, relative=1e-12)[0]

@@ -219,14 +219,13 @@ def check_seeds(
     seeds: Sequence[int],
     names: Sequence[str] = tuple(EXAMPLES),
     *,
-    secure: bool = False,
     jobs: int = -1,
     progress: bool = True,
 ) -> list[FailedRun]:
     """Put every example through ``check_mechanism`` with every seed; return what failed."""
 
     def one(seed: int) -> list[FailedRun]:
-        outcomes = ((name, problems(name, seed=seed, secure=secure)) for name in names)
+        outcomes = ((name, problems(name, seed=seed)) for name in names)
         return [
             FailedRun(name, seed, tuple(map(str, messages)))
             for name, messages in outcomes

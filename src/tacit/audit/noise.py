@@ -26,7 +26,7 @@ _TABLE_REACH = 11  # in sigmas: the mass beyond is below 1e-26
 
 
 class SeededNoise(Uncopyable):
-    """The laws of ``SecureNoise`` from a seed: fast, reproducible, worthless as protection.
+    """The laws of ``SecureNoise`` from a seed: fast, reproducible, no protection.
 
     Values come from inverting the law's distribution function in double precision: each chance is
     right to about 1e-15, which no test can tell from exact. Past ``sigma = 2**16`` a Gaussian is a

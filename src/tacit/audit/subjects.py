@@ -48,6 +48,8 @@ __all__ = [
 
 Select = Callable[..., Selection]
 
+_MOST_JOINT_ANSWERS = 2000
+
 
 @dataclass(frozen=True)
 class Subject:
@@ -243,10 +245,10 @@ def questionnaire(subject: Subject) -> list[Counts]:
     ]
 
 
-def few_enough(mechanism: VoteMechanism, rows: list[Counts], most: int = 2000) -> list[Counts]:
-    """Return as many of the questions as have at most so many joint answers."""
+def few_enough(mechanism: VoteMechanism, rows: list[Counts]) -> list[Counts]:
+    """Return as many of the questions as have ``_MOST_JOINT_ANSWERS`` joint answers at most."""
     answers = mechanism.n_classes + 1
-    return rows[: max(1, int(math.log(most) / math.log(answers)))]
+    return rows[: max(1, int(math.log(_MOST_JOINT_ANSWERS) / math.log(answers)))]
 
 
 def shrunk(subject: Subject) -> Subject:

@@ -48,7 +48,8 @@ def demo(records: int, points: int, epsilon: float, delta: float, seed: int) -> 
     )
     result = run_demo(records, points, budget, np.random.default_rng(seed))
     chosen = result.classifier.resolved_params_
-    click.echo(f"{chosen['n_teachers']} teachers corrected it in {chosen['rounds']} rounds.\n")
+    teachers, rounds = chosen["n_teachers"], chosen["rounds"]
+    click.echo(f"{teachers} teachers corrected a student in {rounds} rounds.\n")
     click.echo(_accuracies(result))
     click.echo(f"{result.classifier.privacy_}\n\n{_NEXT}")
 

@@ -108,7 +108,7 @@ def list_keys(directory: str, ledger: str | None) -> None:
 @click.argument("key_id")
 @service_options.ledger
 def revoke(directory: str, key_id: str, ledger: str | None) -> None:
-    """Make a key worthless, for good; KEY_ID as `tacit keys list` shows it.
+    """Revoke a key permanently; KEY_ID as `tacit keys list` shows it.
 
     Example: tacit keys revoke flu 3f9c2a71
     """
@@ -136,8 +136,8 @@ def _state(line: Any) -> str:
     if line.revoked is not None:
         return f"revoked {_day(line.revoked)}"
     if line.expires is None:
-        return "good"
-    return f"{'expired' if line.expires <= time.time() else 'good until'} {_day(line.expires)}"
+        return "valid"
+    return f"{'expired' if line.expires <= time.time() else 'valid until'} {_day(line.expires)}"
 
 
 def _day(seconds: int) -> str:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from tacit.accounting.budget import Budget
 
 if TYPE_CHECKING:
     from tacit.planning.candidates import Candidate
@@ -17,6 +20,33 @@ if TYPE_CHECKING:
 
 ASSUMED = {20: 0.7, 50: 0.8, 200: 0.9}
 """Accuracy of a teacher by shard size, when the caller gives none."""
+
+
+@dataclass(frozen=True)
+class PlanOptions:
+    """What the command line asks for. Public."""
+
+    records: int
+    points: int
+    epsilon: float
+    delta: float | None
+    classes: int
+    n_questions: int | None
+    release: str
+    accuracy: dict[int, float]
+    correlation: float
+    labelled: Path | None
+    label_column: str | None
+    pool: Path | None
+    with_frontier: bool
+    plot: Path | None
+    as_json: bool
+    seed: int
+
+    @property
+    def budget(self) -> Budget:
+        delta = min(1e-5, 1 / max(self.records, 1)) if self.delta is None else self.delta
+        return Budget(self.epsilon, delta)
 
 
 def _guesses(
@@ -47,7 +77,7 @@ def _guesses(
 @click.option("--delta", type=float, help="[default: one over the records, at most 1e-5]")
 @click.option("--classes", default=2, show_default=True, type=click.IntRange(2),
               help="Number of classes; with --labelled it is counted.")  # fmt: skip
-@click.option("--questions", type=click.IntRange(1),
+@click.option("--n-questions", type=click.IntRange(1),
               help="Number of questions [default: that of the classifier].")  # fmt: skip
 @click.option("--release", default="share", show_default=True,
               type=click.Choice(["share", "label"]),
@@ -69,24 +99,7 @@ def _guesses(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")
 @click.option("--seed", default=0, show_default=True, type=click.IntRange(0),
               help="Seed of the split of labelled points.")  # fmt: skip
-def plan(
-    records: int,
-    points: int,
-    epsilon: float,
-    delta: float | None,
-    classes: int,
-    questions: int | None,
-    release: str,
-    accuracy: dict[int, float],
-    correlation: float,
-    labelled: Path | None,
-    label_column: str | None,
-    pool: Path | None,
-    with_frontier: bool,
-    plot: Path | None,
-    as_json: bool,
-    seed: int,
-) -> None:
+def plan(**options: Any) -> None:
     """Recommend a run and forecast it, before anything is spent.
 
     Takes public numbers and public evidence only: how often teachers will be right is guessed
@@ -100,34 +113,34 @@ def plan(
       tacit plan --records 20000 --points 400 --accuracy 50:0.8 --accuracy 200:0.88 --frontier
       tacit plan --records 20000 --points 400 --labelled public.csv --plot frontier.png
     """
-    from tacit.accounting.budget import Budget
     from tacit.planning.planner import plan_run
 
-    budget = Budget(epsilon, min(1e-5, 1 / max(records, 1)) if delta is None else delta)
-    if labelled is not None and accuracy:
+    settings = PlanOptions(**options)
+    if settings.labelled is not None and settings.accuracy:
         raise click.UsageError("Give --labelled or --accuracy, not both.")
-    if pool is not None and labelled is None:
+    if settings.pool is not None and settings.labelled is None:
         raise click.UsageError("--pool goes with --labelled: it shapes what teachers see.")
-    if plot is not None:
-        _check_plot(plot)
+    budget = settings.budget
+    if settings.plot is not None:
+        _check_plot(settings.plot)
     labels: list[Any] | None = None
     baseline = None
-    if labelled is not None:
-        curve, labels, baseline = _measured(labelled, label_column, pool, seed)
+    if settings.labelled is not None:
+        curve, labels, baseline = _measured(settings.labelled, settings)
     else:
-        curve = _guessed(accuracy, correlation, classes)
+        curve = _guessed(settings)
     sizes: dict[str, Any] = {
-        "n_records": records,
-        "n_points": points,
+        "n_records": settings.records,
+        "n_points": settings.points,
         "curve": curve,
-        "questions": questions,
+        "n_questions": settings.n_questions,
         "baseline": baseline,
     }
-    run_plan = plan_run(budget=budget, release=release, **sizes)
+    run_plan = plan_run(budget=budget, release=settings.release, **sizes)
     drawn = None
-    if (with_frontier or plot is not None) and run_plan.best is not None:
-        drawn = _frontier(budget.delta, sizes, plot)
-    if as_json:
+    if (settings.with_frontier or settings.plot is not None) and run_plan.best is not None:
+        drawn = _frontier(budget.delta, sizes, settings.plot)
+    if settings.as_json:
         fields = run_plan.to_dict() | {"run_next": run_plan.call(labels)}
         if drawn is not None:
             fields["frontier"] = drawn.to_dict()
@@ -138,19 +151,21 @@ def plan(
         raise SystemExit(1)
 
 
-def _guessed(accuracy: dict[int, float], correlation: float, classes: int) -> VoteCurve:
+def _guessed(settings: PlanOptions) -> VoteCurve:
     from tacit.planning.vote_curve import VoteCurve
 
-    curve = VoteCurve.guessed(accuracy or ASSUMED, correlation=correlation, n_classes=classes)
-    if accuracy:
+    curve = VoteCurve.guessed(
+        settings.accuracy or ASSUMED,
+        correlation=settings.correlation,
+        n_classes=settings.classes,
+    )
+    if settings.accuracy:
         return curve
     source = curve.source.replace("a guess", "no evidence was given, so this is assumed")
     return VoteCurve(curve.sizes, curve.models, source)
 
 
-def _measured(
-    labelled: Path, label_column: str | None, pool: Path | None, seed: int
-) -> tuple[VoteCurve, list[Any], float]:
+def _measured(labelled: Path, settings: PlanOptions) -> tuple[VoteCurve, list[Any], float]:
     """Measure teachers; return also the classes, and the share of the most common one."""
     import numpy as np
     from sklearn.linear_model import LogisticRegression
@@ -160,8 +175,8 @@ def _measured(
     from tacit.errors import InvalidArgument
     from tacit.planning.vote_curve import measure_votes
 
-    X, y = read_labelled(labelled, label_column)
-    rest = None if pool is None else read_points(pool)
+    X, y = read_labelled(labelled, settings.label_column)
+    rest = None if settings.pool is None else read_points(settings.pool)
     if rest is not None and rest.shape[1] != X.shape[1]:
         raise InvalidArgument(
             f"`pool` must have the {X.shape[1]} columns of the labelled points, got "
@@ -175,7 +190,7 @@ def _measured(
         X,
         y,
         classes=classes.tolist(),
-        rng=np.random.default_rng(seed),
+        rng=np.random.default_rng(settings.seed),
         pool=rest,
         representation=PoolRepresentation(),  # what the classifier fits for a linear learner
     )
@@ -235,16 +250,14 @@ def _wrapped(text: str, first: str = "") -> str:
 
 
 def _recommended(run_plan: RunPlan, best: Candidate) -> str:
-    from tacit.planning.candidates import noise_in_words
-
     cost = best.plan(run_plan.budget.delta)
     forecast = best.forecast
     head = "Recommended" if run_plan.works else "The best of what there is"
     refused = forecast.refused + forecast.unreached
     lines = [
         f"{best.n_teachers:,} teachers of {best.shard_size:,} records each, asked about "
-        f"{best.questions:,} points",
-        f"{best.name} vote, {noise_in_words(best.mechanism)}, releasing {run_plan.release.value}s",
+        f"{best.n_questions:,} points",
+        f"{best.name} vote, {best.mechanism.describe_noise()}, releasing {run_plan.release.value}s",
         f"guarantee: epsilon {cost.guarantee.epsilon:.4g}, delta {cost.guarantee.delta:.3g} "
         f"({cost.accountant} accountant)",
         f"expected: {forecast.correct:.1%} of the released labels right, {refused:.1%} of the "

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from tacit import __version__
-from tacit.accounting.budget import Budget
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.cli.exit_codes import one_line_errors
 from tacit.cli.formatting import as_text, round_down, round_up
 from tacit.cli.private_source import PrivateSource, private_source
@@ -22,10 +22,10 @@ from tacit.data.tables import Pool, ReadOptions, read_labelled
 from tacit.data.tables.files import opened
 from tacit.errors import BudgetExceeded, InvalidArgument, LearnerBottleneckWarning
 from tacit.estimators.combinations import check_combination, resolve_method
-from tacit.estimators.inputs import checked_points
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import InputKind
 from tacit.estimators.resolve import resolve
+from tacit.estimators.schema_checks import checked_points
 from tacit.noise import SecureNoise
 from tacit.project import Project, ProjectClassifier, RunFolder, learner_for
 from tacit.project.folder import DatasetAccount
@@ -54,11 +54,11 @@ def run(kind: str, options: RunOptions, write: Results, *, labels: bool = False)
     source = private_source(options)
     pool = source.pool(options, reading)
     clf = _classifier(options, pool, project)
-    method = _method(options, clf, source, n_rows(pool.points))
+    method, neighbouring = _method(options, clf, source, n_rows(pool.points))
     if labels and isinstance(method, Corrections):
         raise InvalidArgument("--labels: corrections release no labels. Give --method votes.")
     if options.dry_run:
-        _price(options, clf, method, source, pool, budget, account)
+        _price(options, clf, method, neighbouring, source, pool, budget, account)
         return
     if options.n is not None:
         raise InvalidArgument("--n goes with --dry-run: a run counts its records itself.")
@@ -105,12 +105,14 @@ _METHODS: dict[str, type[Votes | Corrections]] = {"votes": Votes, "corrections":
 
 def _method(
     options: RunOptions, clf: ProjectClassifier, source: PrivateSource, n_points: int
-) -> Votes | Corrections:
-    """Return the method with its settings; settings of the other method are refused."""
+) -> tuple[Votes | Corrections, Neighbouring]:
+    """Return the method with its settings, and the relation; what does not fit is refused."""
     voters = source.voters(options)
     kind: InputKind = "records" if voters is None else voters.source
     method = resolve_method(clf, kind)
-    check_combination(clf, method, kind, has_pool=True, has_groups=options.group is not None)
+    neighbouring = check_combination(
+        clf, method, kind, has_pool=True, has_groups=options.group is not None
+    )
     votes = Votes(
         options.mechanism,
         release=options.release,
@@ -121,9 +123,9 @@ def _method(
     corrections = Corrections(options.rounds, shard_size=options.shard_size)
     if isinstance(method, Corrections):
         _refuse_settings(votes, "votes", "corrections")
-        return corrections
+        return corrections, neighbouring
     _refuse_settings(corrections, "corrections", "votes")
-    return votes
+    return votes, neighbouring
 
 
 def _refuse_settings(other: Votes | Corrections, name: str, method: str) -> None:
@@ -155,6 +157,7 @@ def _price(
     options: RunOptions,
     clf: Any,
     method: Votes | Corrections,
+    neighbouring: Neighbouring,
     source: PrivateSource,
     pool: Pool,
     budget: Budget,
@@ -167,6 +170,7 @@ def _price(
     settings, _ = resolve(
         clf,
         method,
+        neighbouring,
         PublicPool(checked_points(clf, pool.points, reset=True)),
         budget,
         len(set(options.classes)),

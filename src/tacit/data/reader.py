@@ -106,12 +106,8 @@ class PointReader:
                 "Reshape your data: array.reshape(-1, 1) for one feature, array.reshape(1, -1) "
                 "for one point. Texts and other objects need public points of their kind."
             )
-        if is_frame(X) and schema.named and column_names(X) != schema.names:
-            raise InvalidArgument(_other_columns(name, column_names(X), schema.names))
-        if not isinstance(X, list | tuple) and X.shape[1] != schema.width:
-            raise InvalidArgument(
-                f"`{name}` must have {schema.width} columns, like the records, got {X.shape[1]}."
-            )
+        names = schema.names if schema.named else None
+        check_columns(X, names, schema.width, name=name, like="the records")
 
     def _columns(self, X: Any) -> list[Any]:
         return columns_in(X, self.schema.width)
@@ -227,13 +223,24 @@ def _named(table: Any, names: list[Any]) -> Any:
     return pd.DataFrame(table, columns=pd.Index(names))
 
 
-def _other_columns(name: str, given: list[Any], expected: list[Any]) -> str:
-    missing = [one for one in expected if one not in given]
-    extra = [one for one in given if one not in expected]
-    return (
-        f"`{name}` must have the columns of the public points, in the same order: feature names "
-        f"should match. Missing: {first_names(missing)}. Not expected: {first_names(extra)}."
-    )
+def check_columns(
+    points: Any, names: list[Any] | None, width: int | None, *, name: str, like: str
+) -> None:
+    """Refuse a container with other columns than expected, by public facts alone.
+
+    ``names`` are compared where both have names. ``like`` says whose columns are expected.
+    """
+    if names is not None and is_frame(points) and column_names(points) != names:
+        given = column_names(points)
+        missing = [one for one in names if one not in given]
+        extra = [one for one in given if one not in names]
+        raise InvalidArgument(
+            f"`{name}` must have the columns of {like}, in the same order: feature names should "
+            f"match. Missing: {first_names(missing)}. Not in {like}: {first_names(extra)}."
+        )
+    shape: Any = getattr(points, "shape", ())
+    if len(shape) == 2 and shape[1] != width:
+        raise InvalidArgument(f"`{name}` must have {width} columns, like {like}, got {shape[1]}.")
 
 
 def first_names(names: list[Any], most: int = 5) -> str:

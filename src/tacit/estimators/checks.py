@@ -3,41 +3,26 @@
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from tacit import validation
-from tacit.accounting.budget import Neighbouring
+from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
-from tacit.mechanisms import SparseVote, StableVote
 from tacit.mechanisms.base import VoteMechanism
+from tacit.teachers.labels import ClassList
 
 
-def relation_of(protect: str, neighbouring: str, *, grouped: bool, n_teachers: Any) -> Neighbouring:
-    """Return which data sets the guarantee is about, or refuse a pair that has no proof."""
-    validation.one_of(("records", "labels"), protect=protect)
-    relation = validation.choice(Neighbouring, neighbouring=neighbouring)
-    if protect == "labels":
-        if relation is Neighbouring.ADD_REMOVE:
-            raise InvalidArgument(
-                '`neighbouring` "add-remove" does not go with protect="labels", which protects '
-                "labels of records that are known to be there."
-            )
-        return Neighbouring.LABELS
-    if relation is Neighbouring.LABELS:
-        raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
-    if relation is Neighbouring.ADD_REMOVE:
-        if not grouped:
-            raise InvalidArgument(
-                '`groups` must be given with neighbouring="add-remove": each record\'s or '
-                "person's own identifier decides its shard."
-            )
-        if isinstance(n_teachers, str):
-            raise InvalidArgument(
-                '`n_teachers` must be a number with neighbouring="add-remove", got '
-                f"{n_teachers!r}: the number of records is private."
-            )
-    return relation
+def noisy_budget(epsilon: float, delta: float) -> Budget:
+    """Return the budget of a noisy vote, whose delta is above 0."""
+    budget = Budget(epsilon, delta)
+    if budget.delta == 0:
+        raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
+    return budget
 
 
 def number_of_teachers(n_teachers: Any, n_units: int | None, rule: Callable[[int], int]) -> int:
@@ -46,7 +31,7 @@ def number_of_teachers(n_teachers: Any, n_units: int | None, rule: Callable[[int
     ``n_units`` is None where that number is private.
     """
     if isinstance(n_teachers, str) and n_units is not None:
-        auto_or_number(n_teachers=n_teachers)
+        validation.auto_or_number(n_teachers=n_teachers)
         if n_units < 2:
             raise InvalidArgument(f"`X` must hold at least 2 records, got n_samples = {n_units}.")
         return rule(n_units)
@@ -56,22 +41,53 @@ def number_of_teachers(n_teachers: Any, n_units: int | None, rule: Callable[[int
     return number
 
 
-def auto_or_number(**named: str) -> None:
-    """Refuse a text that is not "auto"."""
-    ((name, value),) = named.items()
-    if value != "auto":
-        raise InvalidArgument(f"`{name}` must be a number or 'auto', got {value!r}.")
+def check_teachers(setting: Any, n_teachers: int, source: str) -> None:
+    """Refuse another number of teachers than there are."""
+    if setting not in ("auto", n_teachers):
+        raise InvalidArgument(
+            f'`n_teachers` must be "auto" or {n_teachers}, {source}, got {setting!r}.'
+        )
+
+
+def class_list(classes: Any) -> NDArray[Any]:
+    """Return the sorted list of classes, which must be public."""
+    if classes is None:
+        raise InvalidArgument(
+            "`classes` must list the possible labels, got None. They must be public: reading "
+            "them from private labels could reveal a record."
+        )
+    # Sorted, as everything in scikit-learn that reads a column of probabilities expects.
+    return np.sort(ClassList(classes).labels)
+
+
+def workers(n_jobs: Any) -> int | None:
+    """Return a number of workers as joblib takes it."""
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
+        raise InvalidArgument(
+            f"`n_jobs` must be None or an integer other than 0 (-1: all cores), got {n_jobs!r}."
+        )
+    return int(n_jobs)
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return what drives sharding and training."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise InvalidArgument(
+            f"`random_state` must be None or an integer, 0 or more, got {random_state!r}."
+        ) from None
 
 
 def refuse_silent(mechanism: VoteMechanism, n_teachers: int) -> None:
     """Refuse a threshold that not even a unanimous vote reaches."""
-    if not isinstance(mechanism, SparseVote | StableVote):
-        return
     largest = math.ceil(n_teachers / 2) - 1
-    if math.floor(mechanism.threshold) > largest:
+    if mechanism.smallest_distance > largest:
         raise InvalidArgument(
             f"`mechanism` must have a threshold that votes can reach: {mechanism.name} has "
-            f"{math.floor(mechanism.threshold)}, and a unanimous vote of {n_teachers} teachers "
-            f"has a distance of {largest}, so it would answer nothing. Use more teachers, a "
+            f"{mechanism.smallest_distance}, and a unanimous vote of {n_teachers} teachers has a "
+            f"distance of {largest}, so it would answer nothing. Use more teachers, a "
             "larger epsilon, or plan fewer refusals (fewer questions, or a smaller cutoff)."
         )

@@ -13,22 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from tacit import __version__, validation
-from tacit.accounting.budget import Budget
+from tacit import validation
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.data.pool import PublicPool, n_rows
 from tacit.errors import InvalidArgument, LedgerError
 from tacit.estimators import pipeline
-from tacit.estimators.combinations import check_combination, is_auto, resolve_method
-from tacit.estimators.inputs import (
-    Inputs,
-    PrivateRecords,
-    checked_points,
-    class_list,
-    generator,
-    read_inputs,
-    source_of,
-    workers,
-)
+from tacit.estimators.checks import class_list, generator, noisy_budget, workers
+from tacit.estimators.combinations import check_combination, resolve_method
+from tacit.estimators.inputs import Inputs, PrivateRecords, read_inputs, source_of
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.pipeline import RunContext, RunState
 from tacit.estimators.protection import InputKind
@@ -41,6 +33,7 @@ from tacit.estimators.releases import (
     released_values,
 )
 from tacit.estimators.resolve import FitSettings, resolve
+from tacit.estimators.schema_checks import checked_points
 from tacit.estimators.signal import signal_of
 from tacit.estimators.statements import (
     print_memory_estimate,
@@ -54,11 +47,12 @@ from tacit.ledger import Ledger, MemoryLedger, open_ledger
 from tacit.ledger.ledger import DetachedLedger
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report import PublicCheck, RunReport
-from tacit.report.build import corrections_report, run_report
+from tacit.report.build import corrections_report, python_call, run_report
 from tacit.report.public_check import check_predictions
 from tacit.students.active.curve import LearningCurve, learning_curve
 from tacit.students.fitting import FittedStudent
 from tacit.teachers.represented import represented
+from tacit.validation import is_auto
 
 _FIT_STATE = ("_fit", "_open_questions")
 """Attributes that pickles and copies leave behind: votes are private, and the pool is not ours."""
@@ -235,9 +229,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         what was released is in ``released_``, and the model is otherwise as before: the teachers'
         votes are gone, and the remaining planned questions cannot be asked.
         """
-        budget = Budget(self.epsilon, self.delta)
-        if budget.delta == 0:
-            raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
+        budget = noisy_budget(self.epsilon, self.delta)
         rng = generator(self.random_state)
         with _restored_on_failure(self):
             for name in _FIT_STATE:
@@ -245,17 +237,20 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             source = source_of(X)
             method = self._method(source)
             has_groups = groups is not None
-            check_combination(
+            neighbouring = check_combination(
                 self, method, source, has_pool=X_public is not None, has_groups=has_groups
             )
             inputs = read_inputs(self, X, y, X_public, groups, rng)
             noise = self._noise()
             state = self._run_state(noise)
-            settings, records = self._resolve(method, inputs, budget, noise, state.assumptions)
+            settings, records = self._resolve(
+                method, neighbouring, inputs, budget, noise, state.assumptions
+            )
             self.representation_, self._represented = settings.representation, settings.represented
             if is_auto(self.method) and isinstance(settings, VoteSettings):
                 warn_about_learner(settings, len(self.classes_))
-            fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure)
+            call = python_call(self.get_params(deep=False), method, settings.chosen)
+            fit = _Fit(settings, inputs.pool, inputs.rows, rng, noise.secure, call)
             context = RunContext(
                 self.schema_,
                 self.classes_,
@@ -283,6 +278,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _resolve(
         self,
         method: Votes | Corrections,
+        neighbouring: Neighbouring,
         inputs: Inputs,
         budget: Budget,
         noise: NoiseSource,
@@ -293,6 +289,7 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         settings, assignment = resolve(
             self,
             method,
+            neighbouring,
             inputs.pool,
             budget,
             len(self.classes_),
@@ -314,21 +311,18 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         try:
             yield
         finally:
-            if fit.release is not None:
-                self._describe(fit, fit.release)
-
-    def _describe(self, fit: _Fit, release: Released | ReleasedRounds) -> None:
-        """Set the attributes about what was released. Nothing private is used."""
-        chosen = fit.settings.chosen
-        self.resolved_params_ = chosen
-        self.privacy_ = statement_of(fit.settings, release, secure=fit.secure)
-        self.released_: ReleasedVotes | ReleasedCorrections = released_values(
-            release, fit.rows, self.classes_, self.privacy_
-        )
-        if isinstance(release, Released):
-            self._report = run_report(self.privacy_, release, self.classes_, chosen, __version__)
-        else:
-            self._report = corrections_report(self.privacy_, chosen, __version__)
+            release = fit.release
+            if release is not None:
+                chosen, classes = fit.settings.chosen, self.classes_
+                self.resolved_params_ = chosen
+                self.privacy_ = statement_of(fit.settings, release, secure=fit.secure)
+                self.released_: ReleasedVotes | ReleasedCorrections = released_values(
+                    release, fit.rows, classes, self.privacy_
+                )
+                if isinstance(release, Released):
+                    self._report = run_report(self.privacy_, release, classes, chosen, fit.call)
+                else:
+                    self._report = corrections_report(self.privacy_, chosen, fit.call)
 
     def _conclude(
         self, fit: _Fit, student: FittedStudent, open_questions: QueryLoop | None
@@ -539,6 +533,7 @@ class _Fit:
     rows: NDArray[Any] | None
     rng: np.random.Generator
     secure: bool
+    call: str
     release: Released | ReleasedRounds | None = None
 
     def publish(self, release: Released | ReleasedRounds) -> None:

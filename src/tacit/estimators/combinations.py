@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tacit import validation
+from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.estimators.checks import relation_of
 from tacit.estimators.learner_kinds import is_linear, makes_linear_models
 from tacit.estimators.methods import Corrections, Votes
 from tacit.estimators.protection import InputKind
@@ -14,6 +14,7 @@ from tacit.mechanisms.base import VoteMechanism
 from tacit.mechanisms.registry import mechanism_type
 from tacit.teachers.corrections.learners import can_correct, check_correcting
 from tacit.teachers.partition import Partition, votes_moved
+from tacit.validation import is_auto
 
 
 def resolve_method(settings: Any, source: InputKind) -> Votes | Corrections:
@@ -29,7 +30,7 @@ def resolve_method(settings: Any, source: InputKind) -> Votes | Corrections:
             f"(logistic) teachers, got {settings.learner!r}."
         )
     method = settings.method
-    if isinstance(method, str) and method == "auto":
+    if is_auto(method):
         return Corrections() if _corrects(settings, source) else Votes()
     if not isinstance(method, Votes | Corrections):
         raise InvalidArgument(
@@ -49,11 +50,6 @@ def _corrects(settings: Any, source: InputKind) -> bool:
     return linear and can_correct(settings.learner)
 
 
-def is_auto(value: Any) -> bool:
-    """Whether a setting is left at "auto"; objects are not compared with a text."""
-    return isinstance(value, str) and value == "auto"
-
-
 def check_combination(
     settings: Any,
     method: Votes | Corrections,
@@ -61,20 +57,54 @@ def check_combination(
     *,
     has_pool: bool,
     has_groups: bool,
-) -> None:
-    """Raise ``InvalidArgument`` for settings that cannot be used together.
+) -> Neighbouring:
+    """Return which data sets are neighbours, or refuse settings that cannot be used together.
 
     The table "What does not go together" of ``docs/guide/classifier.md`` has a row for each. Only
     settings and the form of the input are looked at: no private value.
     """
-    _check_data(settings, source, has_pool=has_pool, has_groups=has_groups)
+    neighbouring = _check_data(settings, source, has_pool=has_pool, has_groups=has_groups)
     if isinstance(method, Corrections):
         _check_corrections(settings, source)
     else:
         _check_votes(settings, method, source)
+    return neighbouring
 
 
-def _check_data(settings: Any, source: InputKind, *, has_pool: bool, has_groups: bool) -> None:
+def check_oracle_combination(settings: Any, source: InputKind, *, has_groups: bool) -> Neighbouring:
+    """Return which data sets are neighbours, or refuse settings that cannot be used together.
+
+    The table "What does not go together" of ``docs/guide/oracle.md`` has a row for each.
+    """
+    if settings.learner is None:
+        raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
+    if settings.key is not None and not validation.instance(str, key=settings.key):
+        raise InvalidArgument("`key` must be a text that is not empty.")
+    _check_cutoff(settings, source)
+    return _check_data(settings, source, has_pool=True, has_groups=has_groups)
+
+
+def _check_cutoff(settings: Any, source: InputKind) -> None:
+    cutoff = settings.cutoff
+    if isinstance(cutoff, str):
+        validation.one_of(("auto", "estimate"), cutoff=cutoff)
+    else:
+        validation.positive_integer(cutoff=cutoff)
+    sparse = isinstance(settings.mechanism, str) and settings.mechanism == "sparse"
+    if not is_auto(cutoff) and not sparse:
+        raise InvalidArgument(
+            f'`cutoff` {cutoff!r} goes with mechanism="sparse": mechanism objects bring their own, '
+            "and the other mechanisms pay for every answer and have no cut-off."
+        )
+    if cutoff == "estimate" and source != "records":
+        raise InvalidArgument(
+            '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
+        )
+
+
+def _check_data(
+    settings: Any, source: InputKind, *, has_pool: bool, has_groups: bool
+) -> Neighbouring:
     protect = validation.one_of(("records", "labels"), protect=settings.protect)
     if source == "votes" and protect != "records":
         raise InvalidArgument('`protect` must be "records" with votes counted elsewhere.')
@@ -83,15 +113,41 @@ def _check_data(settings: Any, source: InputKind, *, has_pool: bool, has_groups:
             "`X_public` must be given to protect records: public points to ask the "
             'teachers about. protect="labels" needs none, but protects labels alone.'
         )
-    elsewhere = source != "records"  # people and the number of teachers are known already
-    relation = relation_of(
-        protect,
-        settings.neighbouring,
-        grouped=has_groups or elsewhere,
-        n_teachers=2 if elsewhere else settings.n_teachers,
-    )
+    relation = _relation(protect, settings.neighbouring)
+    # Of shards and votes, people and the number of teachers are known already.
+    if relation is Neighbouring.ADD_REMOVE and source == "records":
+        _check_add_remove(settings.n_teachers, has_groups=has_groups)
     if source == "shards":
         votes_moved(Partition.HASH, relation)
+    return relation
+
+
+def _relation(protect: str, neighbouring: str) -> Neighbouring:
+    """Return which data sets the guarantee is about, or refuse a pair that has no proof."""
+    relation = validation.choice(Neighbouring, neighbouring=neighbouring)
+    if protect == "labels":
+        if relation is Neighbouring.ADD_REMOVE:
+            raise InvalidArgument(
+                '`neighbouring` "add-remove" does not go with protect="labels", which protects '
+                "labels of records that are known to be there."
+            )
+        return Neighbouring.LABELS
+    if relation is Neighbouring.LABELS:
+        raise InvalidArgument('`neighbouring` "labels" is chosen by protect="labels".')
+    return relation
+
+
+def _check_add_remove(n_teachers: Any, *, has_groups: bool) -> None:
+    if not has_groups:
+        raise InvalidArgument(
+            '`groups` must be given with neighbouring="add-remove": each record\'s or '
+            "person's own identifier decides its shard."
+        )
+    if isinstance(n_teachers, str):
+        raise InvalidArgument(
+            '`n_teachers` must be a number with neighbouring="add-remove", got '
+            f"{n_teachers!r}: the number of records is private."
+        )
 
 
 def _check_corrections(settings: Any, source: InputKind) -> None:

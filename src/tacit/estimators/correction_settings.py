@@ -17,7 +17,7 @@ from tacit.data import PointReader, Schema
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.estimators.assumptions import fit_assumptions
-from tacit.estimators.checks import auto_or_number, number_of_teachers
+from tacit.estimators.checks import number_of_teachers
 from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Corrections
 from tacit.estimators.protection import Protection
@@ -251,7 +251,7 @@ def resolve_corrections(
 
 def _rounds(rounds: Any, built_in: bool) -> int:
     if isinstance(rounds, str):
-        auto_or_number(rounds=rounds)
+        validation.auto_or_number(rounds=rounds)
         return corrections_for(2, built_in=built_in)[1]
     return validation.positive_integer(rounds=rounds)
 
@@ -260,7 +260,7 @@ def _shard_size(shard_size: Any, protection: Protection, n_teachers: int) -> int
     """Return about how many records a teacher has, from public facts alone."""
     if not isinstance(shard_size, str):
         return validation.positive_integer(shard_size=shard_size)
-    auto_or_number(shard_size=shard_size)
+    validation.auto_or_number(shard_size=shard_size)
     if protection.n_units is not None:
         return max(1, round(protection.n_units / n_teachers))
     return _SHARD_UNKNOWN if protection.existing is None else _SHARD_IN_FILES

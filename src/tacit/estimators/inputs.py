@@ -6,7 +6,6 @@ dimensions, the names of its columns and, under ``replace``, its number of rows.
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import dataclass
 from typing import Any
@@ -14,24 +13,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import DataConversionWarning
-from sklearn.utils.validation import validate_data
 
 from tacit.accounting.budget import Neighbouring
-from tacit.data import Column, Layout, PointReader, Schema
+from tacit.data import Layout
 from tacit.data.cells import texts
-from tacit.data.containers import as_container, cells_of, is_frame, is_table
+from tacit.data.containers import as_container, cells_of
 from tacit.data.identifiers import identifier_bytes
 from tacit.data.pool import PublicPool, n_rows, take
-from tacit.data.reader import first_names, refuse_scalar
+from tacit.data.reader import refuse_scalar
 from tacit.data.shards import ShardFolder
 from tacit.errors import InvalidArgument
-from tacit.estimators.checks import relation_of
+from tacit.estimators.checks import check_teachers, class_list
 from tacit.estimators.protection import ExistingTeachers, InputKind, ShardAssignment, split
+from tacit.estimators.schema_checks import (
+    check_same_kind,
+    checked_points,
+    public_schema,
+    refuse_infinite,
+)
 from tacit.labeling.external_votes import ExternalVotes
 from tacit.mechanisms.counts import VoteCounts
 from tacit.planning.rules import pool_part
-from tacit.teachers.labels import ClassList
-from tacit.teachers.partition import IndexArray, votes_moved
+from tacit.teachers.on_shards import check_features
+from tacit.teachers.partition import IndexArray
 
 
 def source_of(X: Any) -> InputKind:
@@ -126,7 +130,7 @@ def _of_records(
         estimator.schema_ = public_schema(estimator.schema, X, "X")
     else:
         estimator.schema_ = public_schema(estimator.schema, points)
-        _check_same_kind(X, points, estimator.schema_)
+        check_same_kind(X, points, estimator.schema_)
     X = checked_points(estimator, X, reset=True)
     labels = private_labels(y, n_rows(X))
     estimator.classes_ = estimator._class_list(y)
@@ -142,9 +146,9 @@ def _of_records(
 
 
 def _of_shards(estimator: Any, shards: ShardFolder, points: Any) -> Inputs:
-    check_shards(estimator, shards)
+    check_teachers(estimator.n_teachers, shards.n_shards, "the number of shards")
     estimator.schema_ = shards.sharding.schema
-    check_features(points, shards)
+    check_features(shards, X_public=points)
     estimator.classes_ = class_list(estimator.classes)
     return Inputs(PrivateRecords(shards=shards), _pool(estimator, points, reset=True))
 
@@ -162,28 +166,8 @@ def _of_votes(estimator: Any, votes: ExternalVotes, points: Any) -> Inputs:
 def _pool(estimator: Any, points: Any, *, reset: bool) -> PublicPool:
     """Return the public points given, whose values may be checked and shown."""
     if estimator.schema_.layout is Layout.NUMBERS:
-        _refuse_infinite(points)
+        refuse_infinite(points)
     return PublicPool(checked_points(estimator, points, reset=reset, name="X_public"))
-
-
-def checked_points(estimator: Any, X: Any, *, reset: bool, name: str = "X") -> Any:
-    """Return points converted by the schema; only what is public about them is checked."""
-    if not reset and getattr(X, "ndim", None) == 2:
-        validate_data(estimator, X, reset=False, skip_check_array=True)  # its words for widths
-    reader = PointReader(estimator.schema_)
-    table = reader.records(X, name)
-    if reader.schema.layout is Layout.NUMBERS:
-        return validate_data(
-            estimator,
-            table,
-            reset=reset,
-            accept_sparse="csr",
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=0,  # how many there are may be private; too few are refused later
-        )
-    validate_data(estimator, table, reset=reset, skip_check_array=True)
-    return table
 
 
 def _refuse_sliced(estimator: Any, X: Any, X_public: Any, groups: Any) -> None:
@@ -207,98 +191,6 @@ def _refuse_sliced(estimator: Any, X: Any, X_public: Any, groups: Any) -> None:
 # ---- shared with the oracle ----------------------------------------------------------------------
 
 
-def public_schema(schema: Any, points: Any, name: str = "X_public") -> Schema:
-    """Return the schema given by the caller, or the one that public points show."""
-    if schema is None:
-        return Schema.infer(points, name)
-    if not isinstance(schema, Schema):
-        raise InvalidArgument(f"`schema` must be a tacit.Schema, got a {type(schema).__name__}.")
-    return schema
-
-
-def record_schema(schema: Any, X: Any, X_public: Any) -> Schema:
-    """Return the schema of records that may come without public points.
-
-    Then every column holds numbers, whatever the records hold: kinds and categories read off
-    private records would be shared by all teachers. Column names and their number are public.
-    """
-    refuse_scalar(X, "X")
-    if schema is not None or X_public is not None:
-        public = public_schema(schema, X_public)
-        if X_public is not None:
-            _check_same_kind(X, X_public, public)
-        return public
-    if is_frame(X):
-        return Schema(tuple(Column(name) for name in _names(X)), Layout.NUMBERS)
-    if isinstance(X, list | tuple):
-        raise InvalidArgument(
-            "`X` must be an array, a sparse matrix or a data frame when there are no public points "
-            "(`X_public`) and no `schema`: how long a row of a list is, is private."
-        )
-    if getattr(X, "ndim", 0) != 2:
-        raise InvalidArgument(
-            "`X` must be a table with one row per point. Reshape your data: "
-            "array.reshape(-1, 1) for one feature, array.reshape(1, -1) for one point. Texts "
-            "and other objects need public points of their kind: fit(X, y, X_public=...)."
-        )
-    return Schema.of_numbers(X.shape[1], sparse=hasattr(X, "tocsr"))
-
-
-def _names(frame: Any) -> list[Any]:
-    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)
-
-
-def _check_same_kind(X: Any, points: Any, schema: Schema) -> None:
-    """Check that records and public points are containers of one kind."""
-    if schema.layout is Layout.TEXTS:
-        if getattr(X, "ndim", 1) != 1:
-            raise InvalidArgument(
-                "`X_public` must be points like the records of `X`: it holds texts, and `X` is a "
-                "table."
-            )
-        return
-    if schema.layout is Layout.FRAME and not is_frame(X):
-        raise InvalidArgument(
-            "`X_public` must be points like the records of `X`: it is a data frame with columns "
-            f"other than numbers, and `X` is a {type(X).__name__}. Give both as data frames."
-        )
-    if getattr(X, "ndim", 2) == 1 and is_table(points):
-        raise InvalidArgument(
-            "`X_public` must be points like the records of `X`: it is a table, and `X` "
-            "has one dimension. Reshape your data, or give texts in both."
-        )
-    names = _names(X) if is_frame(X) and is_frame(points) else None
-    if names is not None and _names(points) != names:
-        missing = [one for one in names if one not in _names(points)]
-        extra = [one for one in _names(points) if one not in names]
-        raise InvalidArgument(
-            "`X_public` must have the columns of `X`, in the same order: feature names should "
-            f"match. Missing: {first_names(missing)}. Not in `X`: {first_names(extra)}."
-        )
-    shapes: list[Any] = [getattr(one, "shape", ()) for one in (X, points)]
-    if all(len(one) == 2 for one in shapes) and shapes[0][1] != shapes[1][1]:
-        raise InvalidArgument(
-            f"`X_public` must have as many columns as `X`, {shapes[0][1]}, got {shapes[1][1]}."
-        )
-
-
-def check_features(points: Any, shards: ShardFolder) -> None:
-    """Check that public points have the features of shards in files."""
-    expected = list(shards.feature_names)
-    width = len(_names(points)) if is_frame(points) else getattr(points, "shape", (0, 0))[-1]
-    if is_frame(points) and _names(points) != expected:
-        missing = [one for one in expected if one not in _names(points)]
-        extra = [one for one in _names(points) if one not in expected]
-        raise InvalidArgument(
-            "`X_public` must have the columns of `X`, in the same order: feature names should "
-            f"match. Missing: {first_names(missing)}. Not in `X`: {first_names(extra)}."
-        )
-    if width != len(expected):
-        raise InvalidArgument(
-            f"`X_public` must have as many columns as `X`, {len(expected)}, got {width}."
-        )
-
-
 def refuse_beside(X: ShardFolder | ExternalVotes, y: Any, X_public: Any, groups: Any) -> None:
     """Refuse labels and identifiers beside shards or votes, and demand public points."""
     source = "shards, which hold labels and identifiers"
@@ -309,24 +201,6 @@ def refuse_beside(X: ShardFolder | ExternalVotes, y: Any, X_public: Any, groups:
             raise InvalidArgument(f"`{name}` must be left out with {source}.")
     if X_public is None:
         raise InvalidArgument("`X_public` must be given: public points like the records.")
-
-
-def check_shards(estimator: Any, shards: ShardFolder) -> Neighbouring:
-    """Return the relation of shards in files; another, or another number, is refused."""
-    relation = relation_of(
-        estimator.protect, estimator.neighbouring, grouped=True, n_teachers=shards.n_shards
-    )
-    votes_moved(shards.sharding.partition, relation)
-    check_teachers(estimator.n_teachers, shards.n_shards, "the number of shards")
-    return relation
-
-
-def check_teachers(setting: Any, n_teachers: int, source: str) -> None:
-    """Refuse another number of teachers than there are."""
-    if setting not in ("auto", n_teachers):
-        raise InvalidArgument(
-            f'`n_teachers` must be "auto" or {n_teachers}, {source}, got {setting!r}.'
-        )
 
 
 # ---- labels, classes, identifiers ----------------------------------------------------------------
@@ -353,17 +227,6 @@ def private_labels(y: Any, n_records: int) -> Any:
     return np.array([*texts(cells_of(y)), None], dtype=object)[:-1]
 
 
-def class_list(classes: Any) -> NDArray[Any]:
-    """Return the sorted list of classes, which must be public."""
-    if classes is None:
-        raise InvalidArgument(
-            "`classes` must list the possible labels, got None. They must be public: reading "
-            "them from private labels could reveal a record."
-        )
-    # Sorted, as everything in scikit-learn that reads a column of probabilities expects.
-    return np.sort(ClassList(classes).labels)
-
-
 def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
     """Return the identifier of each record as bytes; equal identifiers give equal bytes."""
     if groups is None:
@@ -371,46 +234,3 @@ def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
     if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
         raise InvalidArgument("`groups` must hold one identifier per record of `X`.")
     return [identifier_bytes(one) for one in texts(cells_of(groups))]
-
-
-# ---- public points and settings ------------------------------------------------------------------
-
-
-def _refuse_infinite(points: Any) -> None:
-    """Refuse an infinite number among public points."""
-    if hasattr(points, "tocoo"):
-        table = points.tocoo()
-        bad = np.isinf(table.data) if table.dtype.kind == "f" else np.zeros(0, dtype=bool)
-        rows, columns = table.row[: len(bad)][bad], table.col[: len(bad)][bad]
-    else:
-        array = points.to_numpy() if hasattr(points, "to_numpy") else np.asarray(points)
-        if array.dtype.kind != "f":
-            return
-        rows, columns = np.nonzero(np.isinf(array))
-    if len(rows):
-        raise InvalidArgument(
-            "`X_public` must hold finite or missing numbers, got an infinite one in row "
-            f"{rows[0]}, column {columns[0]} (counted from 0). Remove the point or mark it "
-            "missing (NaN)."
-        )
-
-
-def workers(n_jobs: Any) -> int | None:
-    """Return a number of workers as joblib takes it."""
-    if n_jobs is None:
-        return None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, numbers.Integral) or n_jobs == 0:
-        raise InvalidArgument(
-            f"`n_jobs` must be None or an integer other than 0 (-1: all cores), got {n_jobs!r}."
-        )
-    return int(n_jobs)
-
-
-def generator(random_state: Any) -> np.random.Generator:
-    """Return what drives sharding and training."""
-    try:
-        return np.random.default_rng(random_state)
-    except (TypeError, ValueError):
-        raise InvalidArgument(
-            f"`random_state` must be None or an integer, 0 or more, got {random_state!r}."
-        ) from None

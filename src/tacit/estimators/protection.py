@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from tacit.accounting.budget import Neighbouring
 from tacit.errors import InvalidArgument
-from tacit.estimators.checks import relation_of
 from tacit.noise import NoiseSource
 from tacit.teachers.partition import (
     IndexArray,
@@ -89,7 +88,7 @@ class Protection:
 
 
 def resolve_protection(
-    settings: Any,
+    neighbouring: Neighbouring,
     n_records: int | None,
     people: list[bytes] | None,
     noise: NoiseSource,
@@ -97,12 +96,10 @@ def resolve_protection(
 ) -> tuple[Protection, ShardAssignment]:
     """Return what is protected and how records are assigned to shards.
 
-    A combination that has no proof is refused.
-
     Parameters
     ----------
-    settings : estimator
-        Its ``protect``, ``neighbouring`` and ``n_teachers``.
+    neighbouring : Neighbouring
+        Checked against the other settings (``combinations``).
     people : list of bytes, optional
         The identifier of each record's person. Private.
     noise : NoiseSource
@@ -110,12 +107,6 @@ def resolve_protection(
     existing : ExistingTeachers, optional
         Then neither the number of records nor people are known here.
     """
-    neighbouring = relation_of(
-        settings.protect,
-        settings.neighbouring,
-        grouped=people is not None or existing is not None,
-        n_teachers=settings.n_teachers if existing is None else existing.n_teachers,
-    )
     if existing is not None:
         return Protection(neighbouring, existing.unit, None, existing), ShardAssignment()
     if people is None:

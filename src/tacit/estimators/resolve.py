@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.accounting.budget import Budget
+from tacit.accounting.budget import Budget, Neighbouring
 from tacit.data.pool import PublicPool
 from tacit.estimators.correction_settings import CorrectionSettings, resolve_corrections
 from tacit.estimators.methods import Corrections, Votes
@@ -18,6 +18,7 @@ FitSettings = VoteSettings | CorrectionSettings
 def resolve(
     settings: Any,
     method: Votes | Corrections,
+    neighbouring: Neighbouring,
     pool: PublicPool,
     budget: Budget,
     n_classes: int,
@@ -35,6 +36,8 @@ def resolve(
     ----------
     settings : estimator
         A classifier, or whatever has its parameters.
+    neighbouring : Neighbouring
+        What ``check_combination`` returned.
     pool : PublicPool
         Public points, converted by the schema.
     n_records, people, noise, existing
@@ -44,7 +47,7 @@ def resolve(
     input_assumptions : tuple of str
         What the guarantee also rests on for how records were read, in sentences.
     """
-    protection, assignment = resolve_protection(settings, n_records, people, noise, existing)
+    protection, assignment = resolve_protection(neighbouring, n_records, people, noise, existing)
     assumptions = (own_features, input_assumptions)
     if isinstance(method, Corrections):
         return resolve_corrections(

@@ -16,8 +16,8 @@ from tacit.data.pool import PublicPool
 from tacit.data.representations.coordinates import PoolRepresentation
 from tacit.errors import InvalidArgument
 from tacit.estimators.assumptions import fit_assumptions
-from tacit.estimators.checks import auto_or_number, number_of_teachers, refuse_silent
-from tacit.estimators.combinations import is_auto, student_chooses
+from tacit.estimators.checks import number_of_teachers, refuse_silent
+from tacit.estimators.combinations import student_chooses
 from tacit.estimators.learner_kinds import is_linear
 from tacit.estimators.methods import Votes
 from tacit.estimators.protection import Protection
@@ -38,6 +38,7 @@ from tacit.students.active.diverse_margin import DiverseMargin
 from tacit.students.active.named import strategy_named
 from tacit.teachers.partition import IndexArray
 from tacit.teachers.represented import represented
+from tacit.validation import is_auto
 
 
 @dataclass(frozen=True)
@@ -206,9 +207,10 @@ def _strategy(settings: Any, votes: Votes, n_classes: int) -> Strategy | None:
 
 
 def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_classes: int) -> int:
-    most = _capacity(votes.mechanism)
+    given = votes.mechanism
+    most = given.capacity if isinstance(given, VoteMechanism) else None
     if isinstance(votes.n_questions, str):
-        auto_or_number(n_questions=votes.n_questions)
+        validation.auto_or_number(n_questions=votes.n_questions)
         shares = output is Output.SHARE
         number = questions_for(n_points, shares=shares, chosen=chosen, n_classes=n_classes)
         return number if most is None else min(number, most)
@@ -219,14 +221,6 @@ def _questions(votes: Votes, n_points: int, output: Output, chosen: bool, n_clas
             f"got {number}."
         )
     return number
-
-
-def _capacity(mechanism: Any) -> int | None:
-    """Return how many questions a mechanism object was planned for; None when it is not given."""
-    if not isinstance(mechanism, VoteMechanism):
-        return None
-    planned = getattr(mechanism, "questions", getattr(mechanism, "answers", None))
-    return planned if isinstance(planned, int) else None
 
 
 def _mechanism_name(mechanism: VoteMechanism, rule: Any) -> str:

@@ -30,7 +30,7 @@ from tacit.students.passive import released_labels
 from tacit.teachers.on_shards import ShardReader, count_on_shards
 from tacit.teachers.partition import IndexArray, votes_moved
 from tacit.teachers.represented import RepresentedRows, represented
-from tacit.teachers.train import train_and_count
+from tacit.teachers.train import Training, train_and_count
 from tacit.teachers.workers.checkpoint import VoteCheckpoint
 
 
@@ -130,27 +130,28 @@ def count_votes(
     """
     if records.votes is not None:
         return records.votes[positions]
-    protection, representation = settings.protection, settings.representation
-    training: dict[str, Any] = {
-        "learner": settings.learner,
-        "questions": take(settings.points.points, positions),
-        "classes": classes,
-        "n_jobs": n_jobs,
-        "progress": progress,
-        "checkpoint": checkpoint,
-    }
-    if records.shards is not None:
-        votes_moved(records.shards.sharding.partition, protection.neighbouring)
+    neighbouring, representation = settings.protection.neighbouring, settings.representation
+    source, shards = records.shards, []
+    if source is None:
+        shards = records.split(neighbouring, settings.n_teachers, rng)
+    else:
+        votes_moved(source.sharding.partition, neighbouring)
+    questions = take(settings.points.points, positions)
+    training = Training(
+        classes=classes, seed=int(rng.integers(2**31)), n_jobs=n_jobs, progress=progress
+    )
+    if source is not None:
         transform = None if representation is None else partial(represented, representation)
         reader = ShardReader(PointReader(schema), transform)
-        seed = int(rng.integers(2**31))
-        return count_on_shards(source=records.shards, conform=reader, seed=seed, **training)
+        return count_on_shards(
+            settings.learner, source, questions, conform=reader, checkpoint=checkpoint, **training
+        )
     X = records.X
     if representation is not None:
         X = RepresentedRows(X, representation, settings.points.points)
-    shards = records.split(protection.neighbouring, settings.n_teachers, rng)
-    seed = int(rng.integers(2**31))
-    return train_and_count(X=X, y=records.y, shards=shards, seed=seed, **training)
+    return train_and_count(
+        settings.learner, X, records.y, shards, questions, checkpoint=checkpoint, **training
+    )
 
 
 def release_all(pool: OpenPool) -> Released:

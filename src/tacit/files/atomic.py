@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.errors import PersistenceError
 
-Source = str | os.PathLike[str]
+PathLike = str | os.PathLike[str]
 
 
 def replace_file(path: Path, data: bytes) -> None:

@@ -7,6 +7,7 @@ import stat
 from pathlib import Path
 
 from tacit.errors import DamagedFile, ExposedFiles, PersistenceError
+from tacit.files.atomic import sync_directory
 
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
@@ -85,6 +86,17 @@ class PrivateDirectory:
                 return file.read()
         finally:
             os.close(handle)
+
+
+def create_private_file(path: Path) -> bool:
+    """Create an empty file for its owner only, on the disk; return False if it exists."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    except FileExistsError:
+        return False
+    os.close(handle)
+    sync_directory(path.parent)  # or the file's name could be lost with the power
+    return True
 
 
 def check_private(status: os.stat_result, path: Path, mode: int) -> None:

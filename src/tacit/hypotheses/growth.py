@@ -1,4 +1,4 @@
-"""How many dichotomies a class can have on so many points: a bound from its VC dimension."""
+"""How many dichotomies a class can have on a number of points: bounds from its VC dimension."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sauer_shelah(points: int, vc_dimension: int) -> int:
 
 
 def growth_bound(hypotheses: HypothesisClass) -> Callable[[int], float]:
-    """Return a function from a number of points to a bound on the dichotomies of any so many.
+    """Return a function from ``points`` to a bound on the dichotomies of that many points.
 
     It looks at the class alone, never at points.
 

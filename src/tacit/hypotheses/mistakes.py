@@ -30,7 +30,7 @@ class MistakeCounts(ABC):
 
     @abstractmethod
     def member(self, mistakes: int, rank: int) -> Hypothesis:
-        """Return one of the hypotheses that make so many mistakes, by its rank among them."""
+        """Return one of the hypotheses that make ``mistakes`` mistakes, by its rank among them."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(<{self.size} hypotheses, private>)"

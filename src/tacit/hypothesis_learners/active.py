@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit import validation
+from tacit.accounting.search import largest_integer
 from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypothesis_learners import sizes
@@ -136,11 +137,9 @@ class SubsampledActiveLearner(HypothesisLearner):
                 f"within epsilon {epsilon:g}, got {n_records}. Ask for fewer labels, or use a base "
                 "with a smaller epsilon."
             )
-        low, high = least, n_records + 1
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if self._fits(middle, n_labels, n_records) else (low, middle)
-        return low
+        return largest_integer(
+            lambda part: self._fits(part, n_labels, n_records), least, n_records + 1
+        )
 
     def _fits(self, part: int, n_labels: int, n_records: int) -> bool:
         if part > n_records:

@@ -30,8 +30,8 @@ class AgnosticPredictor(PerQuestionLearner):
     ----------
     hypotheses : HypothesisClass
     epsilon, delta : float
-        The budget of all ``answers`` together; each answer is pure.
-    answers : int
+        The budget of all answers together; each answer is pure.
+    n_questions : int
     constants : {"practical", "paper"}
         ``paper``: the conditions of [DF20] Lemma 8 with a flip of alpha; refuses, with the size
         needed, when there are too few records. The guarantee is the one that holds for those
@@ -77,15 +77,17 @@ class AgnosticPredictor(PerQuestionLearner):
     _paper_sets_guarantee = True
 
     def _chosen(
-        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+        self, n_records: int, epsilon: float, n_questions: int, alpha: float | None
     ) -> RelabelledPrediction:
         if alpha is None:
-            return practical_rule(self.hypotheses, n_records, epsilon, answers)
-        return paper_rule(self.hypotheses, n_records, epsilon=epsilon, alpha=alpha, answers=answers)
+            return practical_rule(self.hypotheses, n_records, epsilon, n_questions)
+        return paper_rule(
+            self.hypotheses, n_records, epsilon=epsilon, alpha=alpha, n_questions=n_questions
+        )
 
 
 def practical_rule(
-    hypotheses: HypothesisClass, n_records: int, epsilon: float, answers: int
+    hypotheses: HypothesisClass, n_records: int, epsilon: float, n_questions: int
 ) -> RelabelledPrediction:
     """Return the settings with the least expected error whose answers are ``epsilon``-private.
 
@@ -101,7 +103,7 @@ def practical_rule(
         log_ratio = largest_base_epsilon(epsilon * (1 - _REST), subset=subset, records=n_records)
         if log_ratio <= math.log(4):
             continue
-        rule = _rule(hypotheses, n_records, subset, log_ratio - math.log(4), epsilon, answers)
+        rule = _rule(hypotheses, n_records, subset, log_ratio - math.log(4), epsilon, n_questions)
         if rule is None:
             continue
         strays = math.log(growth(subset)) / (rule.loss_rate * n_records)
@@ -123,7 +125,7 @@ def _rule(
     subset: int,
     log_ratio: float,
     epsilon: float,
-    answers: int,
+    n_questions: int,
 ) -> RelabelledPrediction | None:
     """Return the settings with this subset, where 2 a r + b r may use ``log_ratio``."""
     eta = prices.smallest_net(
@@ -151,13 +153,13 @@ def _rule(
         subset,
         net_failure=_NET_FAILURE,
         flip=flip,
-        answers=answers,
+        answers=n_questions,
         **settings,
     )
 
 
 def paper_rule(
-    hypotheses: HypothesisClass, n_records: int, *, epsilon: float, alpha: float, answers: int
+    hypotheses: HypothesisClass, n_records: int, *, epsilon: float, alpha: float, n_questions: int
 ) -> RelabelledPrediction:
     """Return the settings of [DF20] Lemma 8, or refuse with the number of records they need."""
     growth = growth_bound(hypotheses)
@@ -183,14 +185,14 @@ def paper_rule(
         eta=eta,
         net_failure=alpha,
         flip=alpha,
-        answers=answers,
+        answers=n_questions,
     )
 
 
 def _paper_sizes(
     growth: prices.Growth, n_records: int, epsilon: float, alpha: float
 ) -> tuple[int, float] | None:
-    """Return n' and eta when the conditions of Lemma 8 hold for so many records."""
+    """Return n' and eta when the conditions of Lemma 8 hold for ``n_records``."""
     # n >= 2 ln(tau_n)/((2/(eta n)) alpha) is eta <= alpha / ln(tau_n).
     eta = alpha / math.log(max(growth(n_records), math.e))
     subset = prices.net_size(eta, alpha, growth=growth) + 1

@@ -19,11 +19,11 @@ from tacit.errors import LedgerError, PrivateValueError
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import FloatArray, as_points
 from tacit.hypothesis_learners.estimator import HypothesisEstimator
-from tacit.hypothesis_learners.ledger_release import LedgerRelease, OpenedPlan
+from tacit.hypothesis_learners.opened_plan import OpenedPlan
 from tacit.hypothesis_learners.records import BinaryRecords
 from tacit.labeling import question_keys
 from tacit.labeling.source import Answering
-from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger import FixedPriceRelease, Ledger, MemoryLedger, open_ledger
 from tacit.mechanisms.prediction import PredictionMechanism
 from tacit.noise import NoiseSource
 from tacit.report.statement import PrivacyStatement
@@ -61,7 +61,7 @@ class AnsweringLearner(HypothesisEstimator, ABC):
         return self
 
     def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
-        """Reserve the plan on a ledger, or go on with the one opened under this key.
+        """Reserve the plan on a ledger, or resume the one opened under this key.
 
         This makes it a source of answers: ``PrivateOracle.from_source`` takes it.
 
@@ -171,7 +171,7 @@ class AnsweringLearner(HypothesisEstimator, ABC):
 class PerQuestionLearner(AnsweringLearner):
     """Draws every answer by itself, under constants of its own or those of the paper."""
 
-    answers: int
+    n_questions: int
     mechanism_: PredictionMechanism
 
     def __init__(
@@ -180,7 +180,7 @@ class PerQuestionLearner(AnsweringLearner):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        answers: int = 1,
+        n_questions: int = 1,
         constants: str = "practical",
         alpha: float | None = None,
         ledger: Any = None,
@@ -189,14 +189,14 @@ class PerQuestionLearner(AnsweringLearner):
         self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
-        answers = validation.positive_integer(answers=self.answers)
-        each = pure_epsilon_for(budget.epsilon, budget.delta, answers) * (1 - 1e-9)
+        n_questions = validation.positive_integer(n_questions=self.n_questions)
+        each = pure_epsilon_for(budget.epsilon, budget.delta, n_questions) * (1 - 1e-9)
         alpha = self._paper_alpha() if self._uses_paper_constants() else None
-        self.mechanism_ = self._chosen(n_records, each, answers, alpha)
+        self.mechanism_ = self._chosen(n_records, each, n_questions, alpha)
 
     @abstractmethod
     def _chosen(
-        self, n_records: int, epsilon: float, answers: int, alpha: float | None
+        self, n_records: int, epsilon: float, n_questions: int, alpha: float | None
     ) -> PredictionMechanism:
         """Return what answers, each for ``epsilon``; ``alpha`` asks for the paper's constants."""
 
@@ -237,9 +237,9 @@ class PerQuestionAnswers(OpenedPlan):
         super().__init__(mechanism.plan(delta), ledger, n_features=n_features, noise=noise, key=key)
         self._mechanism, self._records = mechanism, records
 
-    def _release(self, table: FloatArray) -> LedgerRelease:
+    def _release(self, table: FloatArray) -> FixedPriceRelease:
         def draw(rows: Sequence[int]) -> list[Answer]:
             records, points = self._records, table[list(rows)]
             return self._mechanism.release(records.X, records.y, points, noise=self._noise)
 
-        return LedgerRelease.per_answer(self._mechanism.event, draw)
+        return FixedPriceRelease.per_answer(self._mechanism.event, draw)

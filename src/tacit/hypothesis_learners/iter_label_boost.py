@@ -16,8 +16,8 @@ from tacit.mechanisms.learning import (
     SubsampledLearning,
 )
 
-_GROWTH = 4  # each iteration takes so many times as many unlabelled records as the one before
-_PAPER_KEPT, _PAPER_LAST = 100, 300  # one in so many is kept, per iteration and in the end
+_GROWTH = 4  # growth of the unlabelled records per iteration
+_PAPER_KEPT, _PAPER_LAST = 100, 300  # one record in N is kept: per iteration, at the end
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,7 @@ from tacit.errors import InvalidArgument
 from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.points import as_points
 from tacit.hypothesis_learners.estimator import HypothesisEstimator
-from tacit.hypothesis_learners.ledger_release import LedgerRelease
-from tacit.ledger import MemoryLedger, open_ledger
+from tacit.ledger import FixedPriceRelease, MemoryLedger, open_ledger
 from tacit.ledger.ledger import DetachedLedger
 from tacit.mechanisms.learning import LearningMechanism, PartlyLabelled
 
@@ -32,7 +31,7 @@ class BaseLearner(Protocol):
     """What can be run inside another learner: settings, made into a mechanism for given sizes."""
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
+        """Return the mechanism for ``labelled`` and ``unlabelled`` records."""
 
 
 class HypothesisLearner(ClassifierMixin, HypothesisEstimator):  # type: ignore[misc]
@@ -77,7 +76,7 @@ class HypothesisLearner(ClassifierMixin, HypothesisEstimator):  # type: ignore[m
         drawn = []
         if not ledger.recorded(plan_id, [question]):
             drawn.append((drawn_by or mechanism).release(records, noise=noise))
-        release = LedgerRelease.per_answer(mechanism.event, lambda new: drawn)
+        release = FixedPriceRelease.per_answer(mechanism.event, lambda new: drawn)
         (answer,) = ledger.answer(plan_id, [question], release)
         self.classes_ = np.array([0, 1])
         self.n_features_in_ = mechanism.hypotheses.n_features
@@ -120,7 +119,7 @@ class PartlyLabelledLearner(HypothesisLearner):
         return self._release(mechanism, records, WHO_HAS_LABELS)
 
     def mechanism(self, labelled: int, unlabelled: int) -> LearningMechanism:
-        """Return the mechanism for so many labelled and unlabelled records."""
+        """Return the mechanism for ``labelled`` and ``unlabelled`` records."""
         validation.instance(HypothesisClass, hypotheses=self.hypotheses)
         return self._mechanism(labelled, unlabelled)
 

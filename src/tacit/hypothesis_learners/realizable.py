@@ -51,8 +51,8 @@ class RealizablePredictor(AnsweringLearner):
     ----------
     hypotheses : HypothesisClass
     epsilon, delta : float
-        The budget of all ``answers`` together.
-    answers : int
+        The budget of all answers together.
+    n_questions : int
     n_teachers : int or "auto"
         "auto": as many as make a vote of two thirds come out right with probability
         ``1 - alpha``, and at least ``2 (d + 1)`` records for each.
@@ -81,12 +81,12 @@ class RealizablePredictor(AnsweringLearner):
     >>> import numpy as np
     >>> from tacit.hypotheses import Thresholds
     >>> x = np.random.default_rng(0).random(4000)
-    >>> private = RealizablePredictor(Thresholds(), epsilon=4.0, answers=2, n_teachers=40)
+    >>> private = RealizablePredictor(Thresholds(), epsilon=4.0, n_questions=2, n_teachers=40)
     >>> private.fit(x, x >= 0.5).predict([0.1, 0.9]).tolist()
     [0, 1]
     """
 
-    answers: int
+    n_questions: int
     n_teachers: int | str
 
     def __init__(
@@ -95,7 +95,7 @@ class RealizablePredictor(AnsweringLearner):
         *,
         epsilon: float = 1.0,
         delta: float = 0.0,
-        answers: int = 1,
+        n_questions: int = 1,
         n_teachers: int | str = "auto",
         alpha: float = 0.01,
         ledger: Any = None,
@@ -104,8 +104,8 @@ class RealizablePredictor(AnsweringLearner):
         self._store_parameters(locals())
 
     def _settle(self, n_records: int, budget: Budget) -> None:
-        answers = validation.positive_integer(answers=self.answers)
-        self.mechanism_ = ExponentialVote.for_budget(budget, answers=answers)
+        n_questions = validation.positive_integer(n_questions=self.n_questions)
+        self.mechanism_ = ExponentialVote.for_budget(budget, answers=n_questions)
         alpha = validation.probability(alpha=self.alpha)
         self.n_teachers_ = chosen_teachers(
             self.n_teachers,

@@ -20,10 +20,10 @@ from tacit.hypotheses.base import HypothesisClass
 from tacit.hypotheses.mistakes import Hypothesis
 from tacit.hypotheses.points import FloatArray, as_points
 from tacit.hypothesis_learners import sizes
-from tacit.hypothesis_learners.ledger_release import LedgerRelease
-from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle, practical_mechanism
+from tacit.hypothesis_learners.oracle import RelabelledAnswers, VotingOracle
 from tacit.hypothesis_learners.records import BinaryRecords
-from tacit.ledger import Analyst, Ledger
+from tacit.hypothesis_learners.relabelled_settings import practical_mechanism
+from tacit.ledger import Analyst, FixedPriceRelease, Ledger
 from tacit.mechanisms.base import label_answer, label_answers
 from tacit.mechanisms.hypothesis import select_hypothesis
 from tacit.mechanisms.relabelled import RelabelledVote
@@ -169,7 +169,7 @@ def universal_plan(mechanism: RelabelledVote, learning: Event, disjoint: bool) -
     Examples
     --------
     >>> from tacit.hypotheses import Thresholds
-    >>> from tacit.hypothesis_learners.oracle import VoteRequirements
+    >>> from tacit.hypothesis_learners.relabelled_settings import VoteRequirements
     >>> requirements = VoteRequirements(Thresholds(), 20_000, Budget(1.0, 1e-5), 100, 1)
     >>> vote = practical_mechanism(requirements)
     >>> round(universal_plan(vote, ExponentialSelection(1.0), disjoint=True).guarantee.epsilon, 3)
@@ -249,7 +249,7 @@ class UniversalAnswers(RelabelledAnswers):
             self._first.setdefault(name, point)
         return answers
 
-    def _release(self, table: FloatArray) -> LedgerRelease:
+    def _release(self, table: FloatArray) -> FixedPriceRelease:
         """Return the vote, which refuses for free once it has stopped."""
         run = self._run
 
@@ -262,13 +262,13 @@ class UniversalAnswers(RelabelledAnswers):
             refusal = label_answer(None, (), secure=self._noise.secure)
             return drawn + [refusal] * (len(new) - len(drawn))
 
-        return LedgerRelease(price, draw, run.abandon)
+        return FixedPriceRelease(price, draw, run.abandon)
 
     def _by_hypothesis(
         self, table: FloatArray, names: list[bytes], on_behalf: Analyst | None
     ) -> list[Answer]:
         learner, cover = self._learner, np.array(list(self._first.values()))
-        release = LedgerRelease(
+        release = FixedPriceRelease(
             learner.price, lambda new: learner.labels(cover, table[list(new)]), learner.abandon
         )
         answers = self.ledger.answer(self.plan_id, names, release, on_behalf=on_behalf)

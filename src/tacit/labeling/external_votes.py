@@ -27,7 +27,7 @@ from tacit.data.pool import n_rows
 from tacit.data.tables.columns import cells_in, names_in
 from tacit.data.tables.files import Format, ReadOptions, opened
 from tacit.errors import InvalidArgument
-from tacit.files.atomic import Source
+from tacit.files.atomic import PathLike
 from tacit.labeling.question import question_keys
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.labels import DEFAULT, ClassList
@@ -124,7 +124,7 @@ class ExternalVotes:
 
 
 def read_counts(
-    path: Source,
+    path: PathLike,
     *,
     classes: Sequence[Any] | ClassList,
     n_teachers: int,
@@ -197,10 +197,10 @@ def _counts(columns: Mapping[str, Sequence[Any]], classes: ClassList, path: Path
     wanted = [f"{VOTES}{label}" for label in classes.labels.tolist()]
     names = [name for name in columns if name.startswith(VOTES)]
     if sorted(wanted) != sorted(names):
-        odd = sorted(set(wanted) ^ set(names))
+        differing = sorted(set(wanted) ^ set(names))
         raise InvalidArgument(
             f"The counts {str(path)!r} must have one column per class, "
-            f"{', '.join(wanted[:10])}: {odd[0]!r} is in one list and not in the other."
+            f"{', '.join(wanted[:10])}: {differing[0]!r} is missing or unexpected."
         )
     return np.array([[number(cell) for cell in columns[name]] for name in wanted]).T
 

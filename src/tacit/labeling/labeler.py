@@ -30,8 +30,7 @@ class Labeler(Uncopyable):
     """Answers questions with a mechanism, on a ledger. Batch and online use share it.
 
     Making a labeler opens its plan: the guarantee of the whole run is reserved before any noise is
-    drawn. With the key of an earlier plan it goes on where that one stopped, also in
-    another process.
+    drawn. With the key of an earlier plan it resumes that plan, also in another process.
 
     Parameters
     ----------
@@ -84,7 +83,7 @@ class Labeler(Uncopyable):
         ledger.check_noise(noise)
         self._mechanism, self._ledger, self._noise = mechanism, ledger, noise
         self._n_teachers = validation.positive_integer(n_teachers=n_teachers)
-        self._given: dict[bytes, Answer] = {}  # given here already, as they are given again: free
+        self._answered: dict[bytes, Answer] = {}  # without their cost: charged once
         self._lock = threading.Lock()  # one thread at a time draws from the run
         _LABELERS.add(self)
         self._plan_id = ledger.open_plan(mechanism.plan(delta, n_teachers=n_teachers), key)
@@ -132,26 +131,26 @@ class Labeler(Uncopyable):
         Returns
         -------
         list of Answer
-            Public, and recorded. Shorter than asked when the run stopped on the way.
+            Public, and recorded. Shorter than asked when the run stopped early.
 
         Raises
         ------
         BudgetExceeded
             When the plan has no room; nothing was drawn.
         AllowanceExceeded
-            When the analyst may not be shown so much now; nothing was drawn or shown.
+            When the analyst's allowance does not cover it; nothing was drawn or shown.
         LedgerUnavailable
             When the answers could not be recorded; none was released.
         """
         questions = list(questions)
-        known = ((question, self._given.get(question)) for question in questions)
-        given = {question: answer for question, answer in known if answer is not None}
+        known = ((question, self._answered.get(question)) for question in questions)
+        answered = {question: answer for question, answer in known if answer is not None}
         # A question answered elsewhere or long ago is not among them: its votes are counted in
         # vain, and the ledger returns the stored answer.
-        missing = list(first_positions(questions, given).values())
+        missing = list(first_positions(questions, answered).values())
         votes = self._count(counts, missing, len(questions))
         if not missing and on_behalf is None:
-            return [given[question] for question in questions]
+            return [answered[question] for question in questions]
         with self._lock:
             if os.getpid() != self._pid:
                 # Two processes must not share a live threshold: the child starts its own.
@@ -163,9 +162,9 @@ class Labeler(Uncopyable):
 
     def _remember(self, questions: Sequence[bytes], answers: Sequence[Answer]) -> None:
         for question, answer in zip(questions, answers, strict=False):
-            self._given[question] = answer.without_cost()
-        while len(self._given) > MOST_REMEMBERED:
-            del self._given[next(iter(self._given))]
+            self._answered[question] = answer.without_cost()
+        while len(self._answered) > MOST_REMEMBERED:
+            del self._answered[next(iter(self._answered))]
 
     def _count(
         self, counts: VoteCounts | CountVotes, missing: Sequence[int], n_questions: int
@@ -227,7 +226,7 @@ class _Release:
         single = run.most_it_can_cost(1)
         if not within(single, room):
             return single
-        # Such a run may stop on the way: it is drawn from step by step and stays within the room.
+        # Such a run may stop early: it is drawn from step by step and stays within the room.
         return {event: min(times, room.get(event, 0)) for event, times in full.items()}
 
     def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:

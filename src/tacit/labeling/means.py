@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 
 from numpy.typing import ArrayLike
 
 from tacit.accounting.answer import Answer
 from tacit.accounting.events import Event
 from tacit.accounting.plan import Plan
-from tacit.ledger import Ledger
-from tacit.mechanisms.clipped_mean import ClippedMean, ClippedTotal
+from tacit.ledger import FixedPriceRelease, Ledger
+from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.noise import NoiseSource, Uncopyable
 
 Contributions = ArrayLike | Iterator[ArrayLike]
@@ -84,7 +84,11 @@ class PlannedMeans(Uncopyable):
         total = self.mechanism.gather(contributions())
         # Reserved only now: work that was interrupted before has cost nothing.
         plan_id = self._ledger.open_plan(self._wanted, self._key)
-        (answer,) = self._ledger.answer(plan_id, [name], _Once(self.mechanism, total, self._noise))
+        release = FixedPriceRelease.per_answer(
+            self.mechanism.event,
+            lambda new: [self.mechanism.start(noise=self._noise).release(total)],
+        )
+        (answer,) = self._ledger.answer(plan_id, [name], release)
         return answer
 
 
@@ -101,19 +105,3 @@ def release_mean(
     """Release a mean once, under a plan of its own (see ``PlannedMeans``)."""
     means = PlannedMeans(mechanism, ledger, delta=delta, noise=noise, key=key)
     return means.release(name, lambda: contributions)
-
-
-class _Once:
-    """Draws one mean."""
-
-    def __init__(self, mechanism: ClippedMean, total: ClippedTotal, noise: NoiseSource) -> None:
-        self._mechanism, self._total, self._noise = mechanism, total, noise
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return {self._mechanism.event: questions}
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        return [self._mechanism.start(noise=self._noise).release(self._total)]
-
-    def abandon(self) -> None:
-        """Nothing is kept between releases."""

@@ -59,7 +59,7 @@ class PoolLabeler(Protocol):
         """How many more questions may be reached; a run may stop before. Public."""
 
     def ask(self, positions: IndexArray) -> list[Answer]:
-        """Answer the questions at these positions; shorter when the run stopped on the way."""
+        """Answer the questions here. Shorter than asked when the run stopped early."""
 
     def usage(self) -> dict[Event, int]:
         """Return what the answers so far have cost."""
@@ -112,7 +112,7 @@ class PlannedPoolLabeler(Uncopyable):
         return min(most - used.get(event, 0) for event, most in self._labeler.plan.events)
 
     def ask(self, positions: IndexArray) -> list[Answer]:
-        """Answer the questions at these positions; shorter when the run stopped on the way."""
+        """Answer the questions here. Shorter than asked when the run stopped early."""
         names = [self._names[position] for position in positions]
         try:
             answers = self._labeler.ask(self._votes[positions], names)
@@ -257,7 +257,7 @@ def filter_for(budget: Budget) -> PrivacyFilter:
 
 
 def even_sigma(limit: PrivacyFilter, questions: int, n_classes: int) -> float:
-    """Return the sigma at which what a filter has left pays for so many questions.
+    """Return the sigma at which what a filter has left pays for ``questions``.
 
     Infinite when no more than rounding is left.
 
@@ -266,10 +266,10 @@ def even_sigma(limit: PrivacyFilter, questions: int, n_classes: int) -> float:
     >>> round(even_sigma(filter_for(Budget(1.0, 1e-5)), 300, 2), 1)
     70.5
     """
-    # A sliver stays unspent, so that rounding never refuses the last batch.
-    sliver = 1e-9 * limit.rho_limit
-    left = limit.rho_limit - limit.rho - sliver
-    if left <= sliver:
+    # A reserve stays unspent, so that rounding never refuses the last batch.
+    reserve = 1e-9 * limit.rho_limit
+    left = limit.rho_limit - limit.rho - reserve
+    if left <= reserve:
         return math.inf
     return math.sqrt(gaussian_moves(n_classes) * max(questions, 1) / (2 * left))
 
@@ -284,11 +284,13 @@ def check_rule(ledger: Ledger) -> None:
         )
 
 
-def even_plan(budget: Budget, planned: int, n_classes: int, output: Output, n: int) -> Plan:
+def even_plan(
+    budget: Budget, planned: int, n_classes: int, output: Output, n_teachers: int
+) -> Plan:
     """Return the plan an adaptive run has when its rule changes nothing: what a ledger checks."""
     sigma = even_sigma(filter_for(budget), planned, n_classes)
     vote = GaussianVote(sigma, n_classes=n_classes, answers=planned, output=output)
-    return vote.plan(budget.delta, n_teachers=n)
+    return vote.plan(budget.delta, n_teachers=n_teachers)
 
 
 def _checked(votes: VoteCounts, names: Sequence[bytes]) -> VoteCounts:

@@ -56,7 +56,7 @@ class AnswerSource(Protocol):
         """What an answer's label is the index of. Public."""
 
     def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> Answering:
-        """Reserve the plan, or go on with the one opened under this key."""
+        """Reserve the plan, or resume the one opened under this key."""
 
 
 class Voters(Protocol):
@@ -118,7 +118,7 @@ class VotingSource:
         return self._voters
 
     def open(self, ledger: Ledger, *, noise: NoiseSource, key: str) -> VotedAnswers:
-        """Reserve the plan, or go on with the one opened under this key."""
+        """Reserve the plan, or resume the one opened under this key."""
         labeler = Labeler(
             self.mechanism,
             ledger,

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from tacit.ledger.answering import Release
+from tacit.ledger.answering import FixedPriceRelease, Release
 from tacit.ledger.chain import Head, PlanId
 from tacit.ledger.composition import Amount, Composition
 from tacit.ledger.ledger import Ledger
@@ -19,6 +19,7 @@ __all__ = [
     "Amount",
     "Analyst",
     "Composition",
+    "FixedPriceRelease",
     "Head",
     "Ledger",
     "MemoryLedger",

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Protocol
+from typing import Protocol, Self
 
-from tacit.accounting.answer import Answer
+from tacit.accounting.answer import Answer, total_cost
 from tacit.accounting.events import Event
 from tacit.errors import AllowanceExceeded, BudgetExceeded, LedgerError, LedgerUnavailable
 from tacit.ledger import failpoints as fp
@@ -34,7 +33,7 @@ class Release(Protocol):
     def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
         """Return the most that so many new questions can cost, from public state alone.
 
-        ``room`` is what the plan has left. A release that can stop on the way stays within it; any
+        ``room`` is what the plan has left. A release that can stop early stays within it; any
         other returns its full price and is refused when that does not fit.
         """
 
@@ -43,6 +42,43 @@ class Release(Protocol):
 
     def abandon(self) -> None:
         """Discard live noise: something was drawn, and it is not known that it was recorded."""
+
+
+def _keep_nothing() -> None:
+    """Nothing is kept between answers."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class FixedPriceRelease:
+    """A ``Release`` made of functions, whose price does not depend on what the plan has left.
+
+    Parameters
+    ----------
+    price : callable
+        From a number of new questions to the most they can cost.
+    answer : callable
+        From positions of new questions to their answers.
+    forget : callable, optional
+        Discards live noise.
+    """
+
+    price: Callable[[int], Mapping[Event, int]]
+    answer: Callable[[Sequence[int]], list[Answer]]
+    forget: Callable[[], None] = _keep_nothing
+
+    @classmethod
+    def per_answer(cls, event: Event, answer: Callable[[Sequence[int]], list[Answer]]) -> Self:
+        """Return a release that pays one event for every new question."""
+        return cls(lambda questions: {event: questions}, answer)
+
+    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
+        return self.price(questions)
+
+    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
+        return self.answer(new)
+
+    def abandon(self) -> None:
+        self.forget()
 
 
 class AnswerRequest:
@@ -120,8 +156,8 @@ class AnswerRequest:
         shown = {key: stored[key] for key in self._keys[: len(answers)]}
         if viewer and viewer.unseen(store, shown):
             raise LedgerUnavailable(
-                "The ledger could not record to whom the answers were to be shown, so nobody was "
-                "shown them. Ask again."
+                "The ledger could not record who was to see the answers, so they were not shown. "
+                "Ask again."
             )
         return answers
 
@@ -148,7 +184,7 @@ class AnswerRequest:
         room: Mapping[Event, int],
         allowance: Mapping[Event, int],
     ) -> dict[bytes, Answer]:
-        """Return an answer for each new question: fewer when the run stops on the way."""
+        """Return an answer for each new question: fewer when the run stops early."""
         admitted = MappingProxyType(
             {event: min(times, allowance.get(event, times)) for event, times in room.items()}
         )
@@ -171,7 +207,7 @@ class AnswerRequest:
         self._noise_is_live = True
         answers = self._release.draw(list(positions.values()), admitted)
         failpoint(fp.AFTER_DRAW)
-        if len(answers) > len(positions) or not within(_cost_of(answers), most):
+        if len(answers) > len(positions) or not within(total_cost(answers), most):
             raise LedgerError(
                 "More was drawn than was announced. Nothing was recorded or released; this is an "
                 "error in the mechanism: please report it."
@@ -211,7 +247,7 @@ class AnalystRecord:
         """
         if self.analyst.allowance is None:
             return {}
-        cost, used = _cost_of(unseen.values()), self.account.in_period.events
+        cost, used = total_cost(unseen.values()), self.account.in_period.events
         left = {event: self.analyst.allowance - used[event] - cost[event] for event in used}
         if any(times < 0 for times in left.values()):
             raise _allowance_exceeded(self.analyst)
@@ -242,10 +278,6 @@ def _allowance_exceeded(analyst: Analyst | None) -> AllowanceExceeded:
         f"The answers may cost more than {name!r} may still be shown in this period. Nothing was "
         "drawn or shown. Ask fewer, or wait for the next period."
     )
-
-
-def _cost_of(answers: Iterable[Answer]) -> Counter[Event]:
-    return Counter(event for answer in answers for event in answer.cost)
 
 
 def first_positions(keys: Sequence[bytes], answered: Container[bytes]) -> dict[bytes, int]:

@@ -53,8 +53,8 @@ class Backup:
 def write_backup(ledger: Ledger, path: str | os.PathLike[str]) -> Head:
     """Write the ledger as it is at one moment to a new file, and return its head.
 
-    The chain is verified on the way. The file appears when it is complete, readable by its owner
-    only; an existing file is left alone.
+    The chain is verified while it is read. The file appears when it is complete, readable by its
+    owner only; an existing file is left alone.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def restore(
     known : Head, optional
         The newest exported head of the ledger. If the backup ends with it, nothing is lost.
     accept_lost_spend : bool, default False
-        Needed in every other case: what was released after the backup is not counted any more, and
+        Needed in every other case: what was released after the backup is no longer counted, and
         the lifetime guarantee grows by the whole budget. The ledger says so from then on.
 
     Raises

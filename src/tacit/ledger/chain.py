@@ -63,7 +63,7 @@ class Row(NamedTuple):
 
     @property
     def address(self) -> Address:
-        """RowKind, owner and key: no other row has the same."""
+        """Kind, owner and key: unique in the ledger."""
         return self.kind, self.owner, self.key
 
     def check(self, previous_hash: bytes | None) -> None:

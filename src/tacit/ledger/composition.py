@@ -1,7 +1,7 @@
-"""How the guarantees of plans add up, without losing or inventing anything to rounding.
+"""Composition of plans in exact arithmetic.
 
 Sums are exact: a float is a rational number, and ``fractions.Fraction`` adds those without error.
-One question is left: ten plans of 0.1 against a budget of 1.0. The float 0.1 is a little more than
+One case needs care: ten plans of 0.1 against a budget of 1.0. The float 0.1 is a little more than
 a tenth, so the exact sum is a little more than 1. A float stands for every number that rounds to
 it, so a sum *fits* when the smallest numbers that its terms stand for do: each term less half of
 its last place, against the budget plus half of its last place. Ten times 0.1 fits in 1.0, three

@@ -222,7 +222,7 @@ class Ledger(ABC):
             return PlanRecord.read(store, plan_id).tally(store)
 
     def usage(self, plan_id: PlanId) -> dict[Event, int]:
-        """Return how often each event of the plan has happened so far: a reading, too."""
+        """Return the number of events of the plan so far: a reading, not a guarantee."""
         return dict(self.tally(plan_id).events)
 
     # -- answers -------------------------------------------------------------------------------
@@ -252,8 +252,8 @@ class Ledger(ABC):
         Returns
         -------
         list of Answer
-            In the order asked; shorter when the run stopped on the way. What an answer cost is on
-            it the first time only.
+            In the order asked. Shorter than asked when the run stopped early. What an answer cost
+            is on it the first time only.
 
         Raises
         ------

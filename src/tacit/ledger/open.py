@@ -28,7 +28,7 @@ def open_ledger(
     where : path, URL or Ledger
         A path is an SQLite file, created if it does not exist and ``budget`` is given. URLs:
         ``sqlite:///relative.sqlite``, ``sqlite:////absolute.sqlite``, ``memory:`` and
-        ``postgresql://user@host/database`` (with the extra ``tacit[postgres]``). An object with the
+        ``postgresql://user@host/database`` (with the extra ``postgres``). An object with the
         methods of ``Ledger`` is returned as it is.
     budget : Budget, optional
         Lifetime budget: needed to create a ledger, checked against that of an existing one.

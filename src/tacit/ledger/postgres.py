@@ -57,7 +57,7 @@ _REASONS = {
     "57014": ("the statement was cancelled", "Ask again."),
     "25006": ("its server is read-only (a standby?)", "Use the URL of the primary server."),
     "42501": ("the user may not do this", "Grant SELECT and INSERT on its table."),
-    "42P01": ("its table is not there any more", "Restore a backup."),
+    "42P01": ("its table no longer exists", "Restore a backup."),
     "23505": ("another process wrote to it without its lock", "Find out which, then ask again."),
     "58": ("the server's disk reported an error", "Check the disk, then ask again."),
 }
@@ -91,7 +91,7 @@ class PostgresLedger(SqlLedger):
         allow_insecure: bool = False,
         timeout: float = 30.0,
     ) -> None:
-        self._url = _checked_url(url)
+        self._url = checked_url(url)
         super().__init__(
             PostgresDatabase(self._url, timeout=timeout),
             budget=budget,
@@ -118,7 +118,7 @@ class PostgresDatabase(Database):
     """The connection to a PostgreSQL database."""
 
     def __init__(self, url: str | sa.URL, *, timeout: float) -> None:
-        self._url = _checked_url(url)
+        self._url = checked_url(url)
         self._lock_key = 0
         options: dict[str, Any] = {
             **KEEPALIVE,
@@ -195,7 +195,8 @@ class PostgresDatabase(Database):
         return explained(self.location, reason, damaged=state in ("XX001", "XX002"))
 
 
-def _checked_url(url: str | sa.URL) -> sa.URL:
+def checked_url(url: str | sa.URL) -> sa.URL:
+    """Return a PostgreSQL URL that names its driver; refuse any other."""
     try:
         parsed = sa.make_url(url)
     except ArgumentError:

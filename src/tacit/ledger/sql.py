@@ -102,7 +102,7 @@ class SqlStore:
         while page := self._execute(_PAGE, {"after": after}).all():
             for columns in page:
                 row = Row._make(columns[:-1])
-                yield row  # whoever verifies the chain has checked the row before going on
+                yield row  # whoever verifies the chain has checked the row before continuing
                 if columns.address != _encoded(row.address):
                     raise LedgerCorrupt(f"Row {row.seq} is not found by its key.", row=row.seq)
             after = page[-1].seq

@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument, LedgerCorrupt, LedgerError, LedgerUnavailable
+from tacit.files.private import create_private_file
 from tacit.ledger.chain import Row
 from tacit.ledger.composition import Composition
 from tacit.ledger.connection import ENGINE_OPTIONS, Database
@@ -125,7 +126,7 @@ class SqliteDatabase(Database):
         self._identity = _identity(self._path)
         if self._identity is None:
             # SQLite would create an empty file: a ledger with its whole budget back.
-            raise LedgerUnavailable(f"The ledger {self.location!r} is not there any more.")
+            raise LedgerUnavailable(f"The ledger {self.location!r} no longer exists.")
         return super()._connect()
 
     def _is_current(self) -> bool:
@@ -167,23 +168,14 @@ def _checked_path(path: str | os.PathLike[str]) -> Path:
 
 
 def _create_private(path: Path) -> bool:
-    """Create the file for its owner only (SQLite copies the mode); return False if it exists."""
+    """Create the file; return False if it exists."""
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except FileExistsError:
-        return False
+        return create_private_file(path)
     except OSError as error:
         raise LedgerUnavailable(
             f"The ledger {str(path)!r} cannot be created: {error.strerror}. Check the folder's "
             "permissions."
         ) from error
-    os.close(descriptor)
-    folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)  # or the file's name could be lost with the power
-    finally:
-        os.close(folder)
-    return True
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

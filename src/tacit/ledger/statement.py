@@ -38,14 +38,14 @@ def text(
         times = "once" if lost == 1 else f"{lost} times"
         lines.append(
             f"RESTORED {times} from a backup with lost spend: what was released after the backup "
-            "is not on this ledger and not counted above. The budget is no guarantee any more; "
+            "is not on this ledger and not counted above. The budget is no longer a guarantee; "
             f"everything ever released is covered by {_amount(lifetime_amount(budget, lost))}."
         )
     insecure = sum(tally.insecure for _, tally in plans)
     if insecure:
         lines.append(
-            f"INSECURE: {_plural(insecure, 'answer')} were drawn from test noise. No guarantee "
-            "holds for this data set any more."
+            f"INSECURE: {_plural(insecure, 'answer')} were drawn from test noise. There is no "
+            "longer a guarantee for this data set."
         )
     return "\n".join(lines)
 

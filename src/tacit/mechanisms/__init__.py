@@ -1,6 +1,6 @@
 """The only door from private votes to public answers: one module, and one proof page, per idea."""
 
-from tacit.mechanisms.base import Mechanism, Run, VoteMechanism, total_cost
+from tacit.mechanisms.base import Mechanism, Run, VoteMechanism
 from tacit.mechanisms.clipped_mean import ClippedMean
 from tacit.mechanisms.confident import ConfidentVote
 from tacit.mechanisms.counts import VoteCounts
@@ -34,5 +34,4 @@ __all__ = [
     "exponential_mechanism",
     "permute_and_flip",
     "select_hypothesis",
-    "total_cost",
 ]

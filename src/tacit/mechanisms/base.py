@@ -12,7 +12,6 @@ of a sparse vector) shortens the list of answers, since what was drawn has alrea
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
@@ -113,6 +112,32 @@ class VoteMechanism(Mechanism):
         Mechanisms that have a name (``tacit.mechanisms.registry``) define it.
         """
         raise NotImplementedError(f"{cls.__name__} has no name: make one with `for_budget`.")
+
+    @classmethod
+    def variants(cls, run: VoteRun) -> Iterable[VoteMechanism]:
+        """Return the settings that a plan compares, each within the budget of the run."""
+        return (cls.for_run(run),)
+
+    @property
+    def capacity(self) -> int | None:
+        """How many questions a run may ask; None when that is not known beforehand."""
+        return None
+
+    @property
+    def smallest_distance(self) -> int:
+        """Distance to instability below which a vote counts as unclear; 0 when none does."""
+        return 0
+
+    def describe_noise(self) -> str:
+        """Return the settings of the noise in words, with the letters of the papers."""
+        return repr(self)
+
+    def with_averaged_noise(self, n_answers: float) -> VoteMechanism:
+        """Return the mechanism with the noise of a mean of ``n_answers`` answers; for forecasts.
+
+        Mechanisms that release shares define it.
+        """
+        raise NotImplementedError(f"{type(self).__name__} releases no shares to average.")
 
     @abstractmethod
     def start(self, *, noise: NoiseSource) -> Run:
@@ -224,8 +249,3 @@ def label_answer(label: int | None, cost: tuple[Event, ...], *, secure: bool) ->
     """Return a released label, or a refusal when it is None."""
     values = None if label is None else (label,)
     return Answer(Output.LABEL, values, unit=1.0, sigma=0.0, cost=cost, secure=secure)
-
-
-def total_cost(answers: Iterable[Answer]) -> Counter[Event]:
-    """Return what the answers cost together."""
-    return Counter(event for answer in answers for event in answer.cost)

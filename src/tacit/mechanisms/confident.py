@@ -5,8 +5,8 @@ Proof: ``docs/proofs/confident_vote.md``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,9 @@ from tacit.noise import NoiseSource, checked_scale
 
 SHARE = 0.2
 """How far from an even vote to a unanimous one a confident answer lies: 60% of two classes."""
+
+_PLANNED_SHARES = (0.05, 0.1, 0.2, 0.3)
+_PLANNED_RATIOS = (1.0, 2.0, 3.75)
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,20 @@ class ConfidentVote(VoteMechanism):
         )
 
     @classmethod
+    def variants(cls, run: VoteRun) -> Iterator[ConfidentVote]:
+        even = 1 / run.n_classes
+        for ratio in _PLANNED_RATIOS:
+            draft = cls.for_budget(
+                run.budget,
+                threshold=0.0,
+                questions=run.n_questions,
+                n_classes=run.n_classes,
+                ratio=ratio,
+            )
+            for share in _PLANNED_SHARES:
+                yield replace(draft, threshold=(even + share * (1 - even)) * run.n_teachers)
+
+    @classmethod
     def for_budget(
         cls,
         budget: Budget,
@@ -114,6 +131,13 @@ class ConfidentVote(VoteMechanism):
     def most_answers(self) -> int:
         """The most questions a run can answer."""
         return self.questions if self.answers is None else min(self.answers, self.questions)
+
+    @property
+    def capacity(self) -> int:
+        return self.questions
+
+    def describe_noise(self) -> str:
+        return f"threshold {self.threshold:.4g}, sigma1 {self.sigma1:.4g}, sigma2 {self.sigma2:.4g}"
 
     @property
     def test_event(self) -> Event:

@@ -168,6 +168,13 @@ class ExponentialVote(VoteMechanism):
         return replace(draft, epsilon_per_answer=exponential_epsilon(budget, answers=answers))
 
     @property
+    def capacity(self) -> int:
+        return self.answers
+
+    def describe_noise(self) -> str:
+        return f"epsilon {self.epsilon_per_answer:.4g} per answer"
+
+    @property
     def event(self) -> Event:
         """What one answer costs."""
         return ExponentialSelection(self.epsilon_per_answer)

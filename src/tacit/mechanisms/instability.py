@@ -300,6 +300,14 @@ class StableVote(_Stable, VoteMechanism):
         scale, threshold = _settings(budget, answers)
         return cls(scale, threshold, n_classes, answers)
 
+    @property
+    def capacity(self) -> int:
+        return self.answers
+
+    @property
+    def smallest_distance(self) -> int:
+        return math.floor(self.threshold)
+
     def planned_events(self) -> tuple[tuple[Event, int], ...]:
         return ((self.event, self.answers),)
 

@@ -22,6 +22,9 @@ from tacit.mechanisms.base import PaidPerAnswer, VoteMechanism, VoteRun, label_a
 from tacit.mechanisms.counts import IntArray, VoteCounts
 from tacit.noise import NoiseSource, checked_scale
 
+_WIDEST_BIT = 1000.0
+"""Noise from which on the price of the released bit takes too long to find for a plan."""
+
 
 def gaussian_moves(n_classes: int) -> int:
     """Return how many noisy counts a moved vote changes: two classes need one count only."""
@@ -95,7 +98,7 @@ class GaussianVote(VoteMechanism):
     Parameters
     ----------
     sigma : float
-        Scale of the noise on each count (its standard deviation, but for a sliver).
+        Scale of the noise on each count; its standard deviation is at most this.
     n_classes : int, default 2
     answers : int, default 1
         How many questions a run may answer.
@@ -158,6 +161,11 @@ class GaussianVote(VoteMechanism):
         return min(vote, bit, key=lambda one: one.sigma)
 
     @classmethod
+    def variants(cls, run: VoteRun) -> tuple[GaussianVote, ...]:
+        counts = cls.for_run(replace(run, price_labels=False))
+        return (counts,) if counts.sigma >= _WIDEST_BIT else (cls.for_run(run),)
+
+    @classmethod
     def for_budget(
         cls,
         budget: Budget,
@@ -185,6 +193,16 @@ class GaussianVote(VoteMechanism):
     def deviation(self) -> float:
         """``sigma`` for released counts (the discrete law's own is never larger), else 0."""
         return self.sigma if self.output is Output.SHARE else 0.0
+
+    @property
+    def capacity(self) -> int:
+        return self.answers
+
+    def describe_noise(self) -> str:
+        return f"sigma {self.sigma:.4g}"
+
+    def with_averaged_noise(self, n_answers: float) -> GaussianVote:
+        return replace(self, sigma=self.sigma / n_answers**0.5)
 
     def planned_events(self) -> tuple[tuple[Event, int], ...]:
         event: Event = GaussianCounts(self.sigma, gaussian_moves(self.n_classes))
@@ -265,6 +283,16 @@ class LaplaceVote(VoteMechanism):
         # Variance 2 q / (1 - q)^2 with q = exp(-1/scale), written so that it does not cancel.
         rate = 1 / self.scale
         return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)
+
+    @property
+    def capacity(self) -> int:
+        return self.answers
+
+    def describe_noise(self) -> str:
+        return f"scale {self.scale:.4g}"
+
+    def with_averaged_noise(self, n_answers: float) -> LaplaceVote:
+        return replace(self, scale=self.scale / n_answers**0.5)
 
     def planned_events(self) -> tuple[tuple[Event, int], ...]:
         return ((LaplaceCounts(self.scale, moves=2), self.answers),)

@@ -25,7 +25,7 @@ MECHANISMS: dict[str, type[VoteMechanism]] = {
 }
 
 
-def mechanism_type(given: Any) -> type[VoteMechanism]:
+def mechanism_type(mechanism: Any) -> type[VoteMechanism]:
     """Return the class of a mechanism that is given by name or as an object.
 
     Examples
@@ -33,17 +33,17 @@ def mechanism_type(given: Any) -> type[VoteMechanism]:
     >>> mechanism_type("gaussian").__name__
     'GaussianVote'
     """
-    if isinstance(given, VoteMechanism):
-        return type(given)
-    if isinstance(given, type):
+    if isinstance(mechanism, VoteMechanism):
+        return type(mechanism)
+    if isinstance(mechanism, type):
         raise InvalidArgument(
-            f"`mechanism` must be a name or an object, got the class {given.__name__}; make one, "
-            f"for example with {given.__name__}.for_budget(...)."
+            f"`mechanism` must be a name or an object, got the class {mechanism.__name__}; make "
+            f"one, for example with {mechanism.__name__}.for_budget(...)."
         )
-    return MECHANISMS[validation.one_of(tuple(MECHANISMS), mechanism=given)]
+    return MECHANISMS[validation.one_of(tuple(MECHANISMS), mechanism=mechanism)]
 
 
-def make_mechanism(given: Any, run: VoteRun) -> VoteMechanism:
+def make_mechanism(mechanism: Any, run: VoteRun) -> VoteMechanism:
     """Return the mechanism of a run: made for it by name, or the object given if it fits.
 
     Raises
@@ -53,17 +53,18 @@ def make_mechanism(given: Any, run: VoteRun) -> VoteMechanism:
     BudgetExceeded
         When the object given costs more than the budget.
     """
-    if not isinstance(given, VoteMechanism):
-        return mechanism_type(given).for_run(run)
-    if given.n_classes != run.n_classes:
+    if not isinstance(mechanism, VoteMechanism):
+        return mechanism_type(mechanism).for_run(run)
+    if mechanism.n_classes != run.n_classes:
         raise InvalidArgument(
-            f"`mechanism` must be made for {run.n_classes} classes, got one for {given.n_classes}."
+            f"`mechanism` must be made for {run.n_classes} classes, got one for "
+            f"{mechanism.n_classes}."
         )
-    cost = given.epsilon(run.budget.delta)
+    cost = mechanism.epsilon(run.budget.delta)
     if cost > run.budget.epsilon:
         raise BudgetExceeded(
             f"The mechanism given costs epsilon {cost:.4g} at delta {run.budget.delta:g}, above "
             f"the budget's {run.budget.epsilon:g}. Use more noise or fewer answers, or raise the "
             "budget."
         )
-    return given
+    return mechanism

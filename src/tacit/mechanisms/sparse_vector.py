@@ -26,6 +26,9 @@ from tacit.mechanisms.counts import VoteCounts
 from tacit.mechanisms.instability import plain_votes
 from tacit.noise import NoiseSource, checked_scale
 
+_PLANNED_REFUSALS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.5)
+"""Shares of the questions that a plan tries as the cut-off."""
+
 
 @dataclass(frozen=True)
 class SparseVote(VoteMechanism):
@@ -85,6 +88,18 @@ class SparseVote(VoteMechanism):
         return cls.for_budget(run.budget, cutoff=run.refusals, n_classes=run.n_classes)
 
     @classmethod
+    def variants(cls, run: VoteRun) -> list[SparseVote]:
+        cutoffs = {1, *(max(1, round(share * run.n_questions)) for share in _PLANNED_REFUSALS)}
+        votes = [
+            cls.for_budget(run.budget, cutoff=cutoff, n_classes=run.n_classes)
+            for cutoff in sorted(cutoffs)
+        ]
+        # A threshold that a unanimous vote does not reach answers nothing. One such vote stays, so
+        # that a plan can say so.
+        unanimous = math.ceil(run.n_teachers / 2) - 1
+        return [vote for vote in votes if vote.smallest_distance <= unanimous] or votes[:1]
+
+    @classmethod
     def for_budget(
         cls,
         budget: Budget,
@@ -110,6 +125,13 @@ class SparseVote(VoteMechanism):
         validation.integer(2, n_classes=n_classes)
         calibrated = sparse_vector(budget, cutoff=cutoff, questions=questions, constants=constants)
         return cls(calibrated.scale, calibrated.threshold, calibrated.cutoff, n_classes)
+
+    @property
+    def smallest_distance(self) -> int:
+        return math.floor(self.threshold)
+
+    def describe_noise(self) -> str:
+        return f"lambda {self.scale:.4g}, w {self.threshold:.0f}, T {self.cutoff}"
 
     @property
     def failure(self) -> float:

@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from tacit import __version__, validation
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError, SavedFormatError
-from tacit.files.atomic import Source, read_file, write_new
+from tacit.files.atomic import PathLike, read_file, write_new
 from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.files import new_directory
@@ -40,7 +40,9 @@ CONSTANT, STACKED, MODEL = range(3)
 _FILE_NAME = re.compile(r"(teachers|linear)\.npz|learner\.skops|models-\d{4,}\.skops")
 
 
-def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bool = False) -> None:
+def save_ensemble(
+    ensemble: TeacherEnsemble, directory: PathLike, *, overwrite: bool = False
+) -> None:
     """Save teachers for later questions, for the holder of the records alone.
 
     Parameters
@@ -92,7 +94,7 @@ def save_ensemble(ensemble: TeacherEnsemble, directory: Source, *, overwrite: bo
         write_new(folder / MANIFEST, envelope.seal(KIND, FORMAT_VERSION, content), mode=FILE_MODE)
 
 
-def load_ensemble(directory: Source, *, trusted: Iterable[str] = ()) -> TeacherEnsemble:
+def load_ensemble(directory: PathLike, *, trusted: Iterable[str] = ()) -> TeacherEnsemble:
     """Load teachers that vote as they did when they were saved.
 
     Parameters
@@ -127,8 +129,7 @@ def load_ensemble(directory: Source, *, trusted: Iterable[str] = ()) -> TeacherE
                 f"{where} was not saved by tacit as ensemble: it has no {MANIFEST}."
             )
         sealed = envelope.read(opened.read(MANIFEST), KIND, where=where)
-        reader = envelope.reader_of(sealed, READERS, where=where)
-        return reader(opened, sealed.opened(where), names, where)
+        return _read(opened, sealed.opened(FORMAT_VERSION, where=where), names, where)
 
 
 # ---- writing ------------------------------------------------------------------------------------
@@ -220,7 +221,7 @@ def _manifest(ensemble: TeacherEnsemble, listed: dict[str, Any]) -> dict[str, An
 # ---- reading ------------------------------------------------------------------------------------
 
 
-def _read_1(
+def _read(
     opened: PrivateDirectory, content: bytes, trusted: tuple[str, ...], where: str
 ) -> TeacherEnsemble:
     fields = manifest.from_json(content, where=where)
@@ -244,12 +245,6 @@ def _read_1(
         # Checksums hold, so this was written so: by another program, or with a mistake.
         raise DamagedFile(f"{where} does not hold together: {type(error).__name__}.") from None
     return TeacherEnsemble(teachers, learner=learner, form=form)
-
-
-READERS: dict[int, Callable[[PrivateDirectory, bytes, tuple[str, ...], str], TeacherEnsemble]] = {
-    1: _read_1
-}
-"""One reader per format; a format is only dropped with a word in the change log."""
 
 
 class _Files:

@@ -14,9 +14,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import re
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
 from tacit import __version__
 from tacit.errors import DamagedFile, SavedFormatError
@@ -26,8 +24,6 @@ _LINE = re.compile(
     rb"(?P<seen>tacit-(?P<kind>[a-z]+) format=(?P<format>\d{1,6}) "
     rb"tacit=(?P<tacit>[0-9A-Za-z.+!-]{1,40}) sha256=)(?P<digest>[0-9a-f]{64})\n"
 )
-
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
@@ -41,8 +37,21 @@ class Envelope:
     digest: str
     content: bytes
 
-    def opened(self, where: str) -> bytes:
-        """Return the content, once its checksum holds."""
+    def opened(self, format_version: int, *, where: str) -> bytes:
+        """Return the content, if it is in this format and its checksum holds.
+
+        Raises
+        ------
+        SavedFormatError
+            For another format; the message names the version to use.
+        DamagedFile
+        """
+        if self.format_version != format_version:
+            raise SavedFormatError(
+                f"{where} is in format {self.format_version}, written by tacit "
+                f"{self.tacit_version}; this is tacit {__version__}, which reads format "
+                f"{format_version}. Install tacit {self.tacit_version} to read it."
+            )
         if not hmac.compare_digest(_digest(self.checked, self.content), self.digest):
             raise DamagedFile(
                 f"{where} is damaged: its checksum does not hold. Restore it from a copy or save "
@@ -57,7 +66,7 @@ def seal(kind: str, format_version: int, content: bytes) -> bytes:
     Examples
     --------
     >>> sealed = seal("note", 1, b"hello")
-    >>> read(sealed, "note", where="it").opened("it")
+    >>> read(sealed, "note", where="it").opened(1, where="it")
     b'hello'
     """
     line = f"tacit-{kind} format={format_version} tacit={__version__} sha256=".encode()
@@ -82,32 +91,6 @@ def read(data: bytes, kind: str, *, where: str) -> Envelope:
         checked=header["seen"],
         digest=header["digest"].decode(),
         content=data[header.end() :],
-    )
-
-
-def reader_of(
-    envelope: Envelope, readers: Mapping[int, Callable[..., _T]], *, where: str
-) -> Callable[..., _T]:
-    """Return the reader of the envelope's format.
-
-    Raises
-    ------
-    SavedFormatError
-        When there is none; the message names the version to use.
-    """
-    version = envelope.format_version
-    if version in readers:
-        return readers[version]
-    written = f"{where} is in format {version}, written by tacit {envelope.tacit_version}"
-    if version > max(readers):
-        raise SavedFormatError(
-            f"{written}; this is tacit {__version__}, which reads up to format {max(readers)}. "
-            "Install that version or a later one."
-        )
-    raise SavedFormatError(
-        f"{written}; this is tacit {__version__}, which reads format {min(readers)} and later. To "
-        f"migrate it: install tacit {envelope.tacit_version}, load it there, save it with a "
-        "version in between that reads both, and load that here."
     )
 
 

@@ -9,13 +9,12 @@ would spend the same budget twice.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from tacit import __version__, validation
 from tacit.accounting.answer import Answer
-from tacit.accounting.events import Event
 from tacit.data import PointReader, Schema
 from tacit.errors import (
     InvalidArgument,
@@ -26,10 +25,10 @@ from tacit.errors import (
 from tacit.estimators.oracle.estimate import ESTIMATE, estimate_plan
 from tacit.estimators.oracle.private_oracle import PrivateOracle
 from tacit.estimators.oracle.terms import OracleTerms
-from tacit.files.atomic import Source, write_new
+from tacit.files.atomic import PathLike, write_new
 from tacit.files.private import FILE_MODE, PrivateDirectory
 from tacit.labeling.source import VotingSource
-from tacit.ledger import Ledger, MemoryLedger, open_ledger
+from tacit.ledger import FixedPriceRelease, Ledger, MemoryLedger, open_ledger
 from tacit.persistence import envelope, manifest, oracle_terms
 from tacit.persistence.ensemble import load_ensemble, save_ensemble
 from tacit.persistence.files import new_directory
@@ -43,7 +42,7 @@ TEACHERS = "teachers"
 LEDGER = "ledger.sqlite"
 
 
-def save_oracle(oracle: PrivateOracle, directory: Source) -> None:
+def save_oracle(oracle: PrivateOracle, directory: PathLike) -> None:
     """Save a fitted oracle for later questions, for the holder of the records alone.
 
     Parameters
@@ -112,9 +111,9 @@ def _write(oracle: PrivateOracle, teachers: TeacherEnsemble, ledger: Ledger, tar
 
 
 def load_oracle(
-    directory: Source, *, ledger: Any = None, trusted: Iterable[str] = ()
+    directory: PathLike, *, ledger: Any = None, trusted: Iterable[str] = ()
 ) -> PrivateOracle:
-    """Load an oracle that goes on with its account.
+    """Load an oracle that continues with its account.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ def load_oracle(
     return oracle._open(terms, reader, source, opened_ledger, oracle._noise())
 
 
-def account_elsewhere(directory: Source) -> bool:
+def account_elsewhere(directory: PathLike) -> bool:
     """Return whether a saved oracle has an account, and that is not in its directory."""
     folder = Path(directory)
     fields, account = _read_saved(folder, repr(str(directory)))
@@ -171,8 +170,8 @@ def _read_saved(folder: Path, where: str) -> tuple[Mapping[str, Any], str | None
         if ORACLE not in names:
             raise SavedFormatError(f"{where} was not saved by tacit as oracle: it has no {ORACLE}.")
         sealed = envelope.read(opened.read(ORACLE), KIND, where=where)
-        envelope.reader_of(sealed, {1: dict}, where=where)
-        fields = manifest.from_json(sealed.opened(where), where=where)
+        content = sealed.opened(FORMAT_VERSION, where=where)
+        fields = manifest.from_json(content, where=where)
         account = None
         if ACCOUNT in names:
             account = manifest.from_json(opened.read(ACCOUNT), where=where)["ledger"]
@@ -265,28 +264,13 @@ def _carry_estimate(ledger: Ledger, terms: OracleTerms, saved: Any) -> None:
     if saved is None:
         return
     plan_id = _plan_of_estimate(terms, ledger)
-    ledger.answer(plan_id, [ESTIMATE], _Carried(ledger.plan(plan_id), saved))
-
-
-class _Carried:
-    """Repeats a release that has left already: its record moves, nothing is drawn."""
-
-    def __init__(self, plan: Any, saved: Mapping[str, Any]) -> None:
-        self._plan, self._saved = plan, saved
-
-    def most(self, questions: int, room: Mapping[Event, int]) -> Mapping[Event, int]:
-        return dict(self._plan.events)
-
-    def draw(self, new: Sequence[int], room: Mapping[Event, int]) -> list[Answer]:
-        plan = self._plan
-        cost = tuple(event for event, _ in plan.events)
-        values = tuple(int(value) for value in self._saved["values"])
-        return [
-            Answer(plan.output, values, plan.unit, plan.sigma, cost, bool(self._saved["secure"]))
-        ]
-
-    def abandon(self) -> None:
-        """Nothing was drawn."""
+    plan = ledger.plan(plan_id)
+    cost = tuple(event for event, _ in plan.events)
+    values = tuple(int(value) for value in saved["values"])
+    answer = Answer(plan.output, values, plan.unit, plan.sigma, cost, bool(saved["secure"]))
+    # It has left already: its record moves, nothing is drawn.
+    release = FixedPriceRelease(lambda questions: dict(plan.events), lambda new: [answer])
+    ledger.answer(plan_id, [ESTIMATE], release)
 
 
 # ---- how questions are read ----------------------------------------------------------------------

@@ -14,7 +14,7 @@ from sklearn.utils.metaestimators import available_if
 from tacit.data import Schema
 from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
-from tacit.estimators.inputs import checked_points
+from tacit.estimators.schema_checks import checked_points
 from tacit.report import PrivacyStatement, RunReport
 from tacit.report.public_check import check_predictions
 from tacit.students.fitting import FittedStudent

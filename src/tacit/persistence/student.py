@@ -6,7 +6,7 @@ in the format of skops. Everything in it was released: it can be handed to anyon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 from tacit import __version__
 from tacit.data import Schema
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
-from tacit.files.atomic import Source, read_file, replace_file
+from tacit.files.atomic import PathLike, read_file, replace_file
 from tacit.persistence import envelope, manifest, models
 from tacit.persistence.public_model import PublicModel
 from tacit.report import RunReport
@@ -26,7 +26,7 @@ FORMAT_VERSION = 1
 KIND = "student"
 
 
-def save_student(clf: Any, path: Source) -> None:
+def save_student(clf: Any, path: PathLike) -> None:
     """Save the public side of a fitted classifier in one file.
 
     Parameters
@@ -74,7 +74,7 @@ def save_student(clf: Any, path: Source) -> None:
     replace_file(Path(path), envelope.seal(KIND, FORMAT_VERSION, content))
 
 
-def load_student(path: Source, *, trusted: Iterable[str] = ()) -> PublicModel:
+def load_student(path: PathLike, *, trusted: Iterable[str] = ()) -> PublicModel:
     """Load a student; nothing of the private side is needed.
 
     Parameters
@@ -101,11 +101,10 @@ def load_student(path: Source, *, trusted: Iterable[str] = ()) -> PublicModel:
     names = models.checked_names(trusted)
     where = repr(str(path))
     sealed = envelope.read(read_file(Path(path)), KIND, where=where)
-    reader = envelope.reader_of(sealed, READERS, where=where)
-    return reader(sealed.opened(where), names, where)
+    return _read(sealed.opened(FORMAT_VERSION, where=where), names, where)
 
 
-def saved_report(path: Source) -> RunReport:
+def saved_report(path: PathLike) -> RunReport:
     """Return the report inside a student's file. The model is not made, so nothing is trusted.
 
     Raises
@@ -115,11 +114,7 @@ def saved_report(path: Source) -> RunReport:
     """
     where = repr(str(path))
     sealed = envelope.read(read_file(Path(path)), KIND, where=where)
-    reader = envelope.reader_of(sealed, REPORT_READERS, where=where)
-    return reader(sealed.opened(where), where)
-
-
-def _read_report_1(content: bytes, where: str) -> RunReport:
+    content = sealed.opened(FORMAT_VERSION, where=where)
     fields = manifest.from_json(content.partition(b"\n")[0], where=where)
     try:
         return RunReport.from_dict(fields["report"])
@@ -127,10 +122,7 @@ def _read_report_1(content: bytes, where: str) -> RunReport:
         raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
 
 
-REPORT_READERS: dict[int, Callable[[bytes, str], RunReport]] = {1: _read_report_1}
-
-
-def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
+def _read(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel:
     line, _, data = content.partition(b"\n")
     fields = manifest.from_json(line, where=where)
     steps = models.from_bytes(data, (*models.OWN_TYPES, *trusted), where=where)
@@ -140,10 +132,6 @@ def _read_1(content: bytes, trusted: tuple[str, ...], where: str) -> PublicModel
         raise PersistenceError(f"{where} needs a package: {error}.") from error
     except Exception as error:
         raise DamagedFile(f"The manifest of {where} lacks or garbles an entry.") from error
-
-
-READERS: dict[int, Callable[[bytes, tuple[str, ...], str], PublicModel]] = {1: _read_1}
-"""One reader per format; a format is only dropped with a word in the change log."""
 
 
 def _public_model(fields: dict[str, Any], steps: Any, trusts: tuple[str, ...]) -> PublicModel:

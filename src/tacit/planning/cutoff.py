@@ -13,6 +13,7 @@ from scipy import stats
 from tacit import validation
 from tacit.accounting.budget import Budget
 from tacit.accounting.calibrate import sparse_vector
+from tacit.accounting.search import largest_integer
 from tacit.errors import InvalidArgument
 
 SHARE_OF_WRONG = 3
@@ -22,9 +23,10 @@ AUTO_SHARE = 0.1
 """Refusals planned per question when nothing is known of the teachers' errors."""
 
 _DEVIATIONS = 3
+_CONFIDENCE = 0.95
 
 
-def hard_questions(error: float, questions: int, *, confidence: float = 0.95) -> int:
+def hard_questions(error: float, n_questions: int) -> int:
     """Return how many questions, at most, a third of the teachers will err on.
 
     If teachers err with probability ``error`` on average, then by Markov's inequality a random
@@ -36,8 +38,7 @@ def hard_questions(error: float, questions: int, *, confidence: float = 0.95) ->
     ----------
     error : float
         Mean error of the teachers, in [0, 1]: a released number, never the true one.
-    questions : int
-    confidence : float
+    n_questions : int
 
     Examples
     --------
@@ -46,13 +47,12 @@ def hard_questions(error: float, questions: int, *, confidence: float = 0.95) ->
     >>> hard_questions(0.5, 1000)
     1000
     """
-    validation.positive_integer(questions=questions)
-    validation.probability(confidence=confidence)
+    validation.positive_integer(n_questions=n_questions)
     chance = min(1.0, SHARE_OF_WRONG * max(0.0, validation.finite(error=error)))
-    return max(1, int(stats.binom.ppf(confidence, questions, chance)))
+    return max(1, int(stats.binom.ppf(_CONFIDENCE, n_questions, chance)))
 
 
-def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
+def largest_cutoff(budget: Budget, *, n_teachers: int, n_questions: int) -> int:
     """Return the most refusals that leave clear votes answerable.
 
     A vote on which two thirds of the teachers agree has a distance of about ``n_teachers / 6``;
@@ -62,7 +62,7 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
     ----------
     budget : Budget
     n_teachers : int
-    questions : int
+    n_questions : int
         More refusals than questions are never planned.
 
     Raises
@@ -72,47 +72,17 @@ def largest_cutoff(budget: Budget, *, n_teachers: int, questions: int) -> int:
 
     Examples
     --------
-    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=1000, questions=1000)
+    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=1000, n_questions=1000)
     2
-    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=10_000, questions=1000)
+    >>> largest_cutoff(Budget(1.0, 1e-5), n_teachers=10_000, n_questions=1000)
     42
     """
     validation.positive_integer(n_teachers=n_teachers)
-    validation.positive_integer(questions=questions)
-    low, high = 1, questions + 1
+    validation.positive_integer(n_questions=n_questions)
     _refuse_silent(budget, n_teachers)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _answerable(budget, middle, n_teachers):
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-def cutoff_for(questions: int, *, refusal_rate: float = AUTO_SHARE, failure: float = 0.05) -> int:
-    """Return the cut-off that a run with this rate of refusals exceeds with probability at most
-    ``failure``.
-
-    The binomial quantile: questions are refused independently of each other. One more, since the
-    run stops at the last planned refusal.
-
-    Parameters
-    ----------
-    questions : int
-    refusal_rate : float, default 0.1
-        Expected share of refusals, for example ``forecast(...).refused``.
-    failure : float, default 0.05
-
-    Examples
-    --------
-    >>> cutoff_for(300), cutoff_for(300, refusal_rate=0.01), cutoff_for(3)
-    (40, 7, 2)
-    """
-    validation.positive_integer(questions=questions)
-    validation.probability(refusal_rate=refusal_rate)
-    validation.probability(failure=failure)
-    return min(questions, int(stats.binom.isf(failure, questions, refusal_rate)) + 1)
+    return largest_integer(
+        lambda cutoff: _answerable(budget, cutoff, n_teachers), 1, n_questions + 1
+    )
 
 
 def _answerable(budget: Budget, cutoff: int, n_teachers: int) -> bool:

@@ -78,12 +78,28 @@ class Forecast:
         return self.right + (self.refused + self.unreached) / self.n_classes
 
 
+_TWO_CLASSES = (
+    GaussianVote,
+    LaplaceVote,
+    ExponentialVote,
+    ConfidentVote,
+    SparseVote,
+    StableVote,
+)
+_MORE_CLASSES = (GaussianVote, LaplaceVote, ExponentialVote)
+
+
+def can_forecast(kind: type[VoteMechanism], n_classes: int) -> bool:
+    """Return whether the law of this mechanism's answers is worked out for ``n_classes``."""
+    return issubclass(kind, _TWO_CLASSES if n_classes == 2 else _MORE_CLASSES)
+
+
 def forecast(
     mechanism: VoteMechanism,
     model: VoteModel,
     *,
     n_teachers: int,
-    questions: int | None = None,
+    n_questions: int | None = None,
     rough: bool = False,
 ) -> Forecast:
     """Return what a run of the mechanism is expected to answer.
@@ -94,7 +110,7 @@ def forecast(
     model : VoteModel
         How teachers vote, for the size of their shards.
     n_teachers : int
-    questions : int, optional
+    n_questions : int, optional
         How many are asked; only a sparse vector, which may stop on the way, needs it.
     rough : bool, default False
         A sparse vector's run is then not followed question by question: for comparing settings.
@@ -123,19 +139,19 @@ def forecast(
         return _forecast_many(mechanism, model, n_teachers)
     votes = _VoteLaw(model.count_law(n_teachers), n_teachers)
     if isinstance(mechanism, SparseVote):
-        planned = validation.positive_integer(questions=questions)
+        planned = validation.positive_integer(n_questions=n_questions)
         return _sparse(votes.sparse_run(mechanism, planned, rough), planned)
     right, answered = votes.released(mechanism)
     return Forecast(right, max(0.0, answered - right), max(0.0, 1 - answered))
 
 
-def _sparse(run: SparseRunForecast, questions: int) -> Forecast:
+def _sparse(run: SparseRunForecast, n_questions: int) -> Forecast:
     reached = run.right + run.wrong + run.refused
     return Forecast(
-        run.right / questions,
-        run.wrong / questions,
-        run.refused / questions,
-        max(0.0, 1 - reached / questions),
+        run.right / n_questions,
+        run.wrong / n_questions,
+        run.refused / n_questions,
+        max(0.0, 1 - reached / n_questions),
     )
 
 

@@ -104,14 +104,14 @@ def frontier(
     delta: float,
     curve: VoteCurve,
     epsilons: Sequence[float] = EPSILONS,
-    questions: int | None = None,
+    n_questions: int | None = None,
     baseline: float | None = None,
 ) -> Frontier:
     """Return predicted accuracy against epsilon for all mechanisms.
 
     Parameters
     ----------
-    n_records, n_points, curve, questions, baseline
+    n_records, n_points, curve, n_questions, baseline
         As for ``plan_run``.
     delta : float
     epsilons : sequence of float
@@ -142,7 +142,7 @@ def frontier(
                 n_points=n_points,
                 budget=Budget(epsilon, delta),
                 curve=curve,
-                questions=questions,
+                n_questions=n_questions,
                 release=release,
                 baseline=baseline,
                 advise=False,

@@ -7,17 +7,19 @@ budget) are public, and the evidence is a guess or labelled public points.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from tacit import validation
+from tacit.accounting.answer import Output
 from tacit.accounting.budget import Budget
 from tacit.errors import InvalidArgument
-from tacit.mechanisms import SparseVote
-from tacit.planning.candidates import Candidate, ReleaseKind, gaussian_maker, judged, makers, source
+from tacit.mechanisms import GaussianVote
+from tacit.mechanisms.base import VoteMechanism, VoteRun
+from tacit.planning.candidates import Candidate, ReleaseKind, compared, evaluate, source
 from tacit.planning.rules import questions_for
 from tacit.planning.vote_curve import VoteCurve
 from tacit.planning.vote_model import VoteModel
@@ -119,7 +121,7 @@ class RunPlan:
             return {}
         return {
             "mechanism": self.best.mechanism,
-            "n_questions": self.best.questions,
+            "n_questions": self.best.n_questions,
             "query": None,
         }
 
@@ -141,7 +143,7 @@ class RunPlan:
             f"    n_teachers={self.best.n_teachers},\n"
             "    method=Votes(\n"
             f"        {source(self.best.mechanism)},\n"
-            f"        n_questions={self.best.questions},\n"
+            f"        n_questions={self.best.n_questions},\n"
             "        query=None,  # at random, all at once: what the forecast is about\n"
             "    ),\n"
             f"{student})\n"
@@ -155,7 +157,7 @@ def plan_run(
     n_points: int,
     budget: Budget,
     curve: VoteCurve,
-    questions: int | None = None,
+    n_questions: int | None = None,
     release: ReleaseKind | str = ReleaseKind.SHARE,
     baseline: float | None = None,
     advise: bool = True,
@@ -174,8 +176,8 @@ def plan_run(
     budget : Budget
     curve : VoteCurve
         Evidence: ``VoteCurve.guessed`` or ``measure_votes``.
-    questions : int, optional
-        How many to ask, at random; by default what ``PATEClassifier(query=None)`` would ask.
+    n_questions : int, optional
+        How many to ask, at random; by default what ``Votes(query=None)`` would ask.
     release : {"share", "label"}
         Shares are for the default student; labels for any other, and for an oracle.
     baseline : float, optional
@@ -193,7 +195,7 @@ def plan_run(
     >>> plan = plan_run(
     ...     n_records=20_000, n_points=400, budget=Budget(1.0, 1e-5), curve=curve
     ... )
-    >>> plan.works, plan.best.name, plan.best.questions
+    >>> plan.works, plan.best.name, plan.best.n_questions
     (True, 'gaussian', 400)
     >>> plan.best.plan(1e-5).guarantee.epsilon <= 1.0
     True
@@ -206,10 +208,17 @@ def plan_run(
         raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
     chosen = validation.choice(ReleaseKind, release=release)
     base = 1 / curve.n_classes if baseline is None else validation.probability(baseline=baseline)
-    ask = _Ask(n_points, budget, curve, questions, chosen, max(base, 1 / curve.n_classes))
-    candidates = ask.candidates(n_records)
+    request = _PlanRequest(
+        n_points,
+        budget,
+        curve,
+        _number_of_questions(n_questions, n_points, curve.n_classes, chosen),
+        chosen,
+        max(base, 1 / curve.n_classes),
+    )
+    candidates = request.candidates(n_records)
     best = candidates[0] if candidates else None
-    works = best is not None and ask.useful(best)
+    works = best is not None and request.useful(best)
     return RunPlan(
         budget,
         n_records,
@@ -217,40 +226,43 @@ def plan_run(
         curve.n_classes,
         chosen,
         curve,
-        ask.baseline,
+        request.baseline,
         best,
         tuple(candidates[1:]),
         works,
-        () if works or not advise else tuple(ask.missing(n_records)),
+        () if works or not advise else tuple(request.missing(n_records)),
     )
 
 
+def _number_of_questions(
+    n_questions: int | None, n_points: int, n_classes: int, release: ReleaseKind
+) -> int:
+    if n_questions is not None:
+        return min(validation.positive_integer(n_questions=n_questions), n_points)
+    if not n_points:
+        return 0
+    return questions_for(n_points, shares=release is ReleaseKind.SHARE, n_classes=n_classes)
+
+
 @dataclass(frozen=True)
-class _Ask:
-    """One question to the planner, but for the number of records."""
+class _PlanRequest:
+    """What a plan is made for, but for the number of records."""
 
     n_points: int
     budget: Budget
     curve: VoteCurve
-    questions: int | None
+    n_questions: int
     release: ReleaseKind
     baseline: float
-
-    @property
-    def n_questions(self) -> int:
-        if self.questions is not None:
-            return min(validation.positive_integer(questions=self.questions), self.n_points)
-        shares, classes = self.release is ReleaseKind.SHARE, self.curve.n_classes
-        return questions_for(self.n_points, shares=shares, n_classes=classes)
 
     def candidates(self, n_records: int) -> list[Candidate]:
         """Return the best candidate of every mechanism, the best one first."""
         sizes = self.sizes(n_records)
         if not sizes or not self.n_points:
             return []
-        makers_by_name = makers(self.budget, self.n_questions, self.curve.n_classes, self.release)
+        kinds = compared(self.release, self.curve.n_classes)
         candidates = [
-            self._best(name, maker, n_records, sizes) for name, maker in makers_by_name.items()
+            self._best(name, kind.variants, n_records, sizes) for name, kind in kinds.items()
         ]
         return sorted(candidates, key=lambda candidate: -candidate.value)
 
@@ -267,25 +279,41 @@ class _Ask:
         return sorted({round(size) for size in np.geomspace(low, high, steps)})
 
     def _best(
-        self, name: str, maker: Callable[[int], Any], n_records: int, sizes: list[int]
+        self,
+        name: str,
+        variants: Callable[[VoteRun], Iterable[VoteMechanism]],
+        n_records: int,
+        sizes: list[int],
     ) -> Candidate:
         per_size = []
         for size in sizes:
-            teachers, model = n_records // size, self._model(size)
+            run, model = self._run(n_records // size), self._model(size)
             per_size.append(
                 max(
                     (
-                        judged(name, mechanism, model, teachers, size, self.n_questions, rough=True)
-                        for mechanism in maker(teachers)
+                        evaluate(
+                            name, vote, model, run.n_teachers, size, run.n_questions, rough=True
+                        )
+                        for vote in variants(run)
                     ),
                     key=lambda candidate: candidate.value,
                 )
             )
         best = per_size[_steady_best([candidate.value for candidate in per_size])]
-        if not isinstance(best.mechanism, SparseVote):
-            return best  # the others' rough forecast is their exact one
-        size, teachers = best.shard_size, best.n_teachers
-        return judged(name, best.mechanism, self._model(size), teachers, size, self.n_questions)
+        model = self._model(best.shard_size)
+        return evaluate(
+            name, best.mechanism, model, best.n_teachers, best.shard_size, self.n_questions
+        )
+
+    def _run(self, n_teachers: int) -> VoteRun:
+        return VoteRun(
+            self.budget,
+            self.curve.n_classes,
+            n_teachers,
+            self.n_questions,
+            Output(self.release.value),
+            price_labels=True,
+        )
 
     def _model(self, size: int) -> VoteModel:
         """Return how teachers vote; those of larger shards than are known are taken to be alike."""
@@ -307,7 +335,7 @@ class _Ask:
         if max(model.limit for model in self.curve.models) <= self.baseline:
             return [
                 f"Better teachers: even a vote without noise is right no more often than guessing "
-                f"one class ({self.baseline:.0%}). No amount of records or budget mends that; "
+                f"one class ({self.baseline:.0%}). More records or budget do not help; "
                 "try another learner or larger shards."
             ]
         sentences = [self._records_needed(n_records), self._epsilon_needed(n_records)]
@@ -346,13 +374,17 @@ class _Ask:
         )
 
     def _works(self, n_records: int, budget: Budget) -> bool:
-        """Whether the quickest candidate, Gaussian noise, would do."""
-        ask = _Ask(self.n_points, budget, self.curve, self.questions, self.release, self.baseline)
-        sizes = ask.sizes(n_records)
+        """Whether Gaussian noise would do, without the slower price of the released bit."""
+        request = replace(self, budget=budget)
+        sizes = request.sizes(n_records)
         if not sizes:
             return False
-        maker = gaussian_maker(budget, ask.n_questions, self.curve.n_classes, self.release)
-        return ask.useful(ask._best("gaussian", maker, n_records, sizes))
+        best = request._best("gaussian", _gaussian_counts, n_records, sizes)
+        return request.useful(best)
+
+
+def _gaussian_counts(run: VoteRun) -> tuple[VoteMechanism]:
+    return (GaussianVote.for_run(replace(run, price_labels=False)),)
 
 
 def _epsilon(step: int) -> float:

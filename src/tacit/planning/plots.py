@@ -1,17 +1,13 @@
-"""Pictures of frontiers and rates. Needs matplotlib: the extra ``plots``."""
+"""Pictures of frontiers. Needs matplotlib: the extra ``plots``."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from tacit.errors import InvalidArgument
 from tacit.planning.frontier import SHARES, Frontier
-from tacit.planning.rates import RISK_RATES, RiskRate
 
 
 def plot_frontier(curves: Frontier, path: str | Path) -> Path:
@@ -27,32 +23,6 @@ def plot_frontier(curves: Frontier, path: str | Path) -> Path:
     axes.set_xlabel(f"epsilon (delta {curves.delta:g})")
     axes.set_ylabel("predicted accuracy of the labels")
     axes.set_title("Refused questions count as guesses; shares as averaged by a student")
-    return _save(figure, axes, path)
-
-
-def plot_rates(
-    path: str | Path,
-    *,
-    rates: Sequence[RiskRate] = RISK_RATES,
-    dimension: float = 10.0,
-    tau: float = 1.0,
-    theta: float = 5.0,
-) -> Path:
-    """Draw the rates of excess error against each other, constants and logarithms left out."""
-    figure, axes = _figure()
-    scaled = np.logspace(3, 9, 60)
-    for rate in rates:
-        values = [rate.at(n, dimension=dimension, tau=tau, theta=theta) for n in scaled]
-        style = {"realizable": "-", "noise condition": "--"}.get(rate.setting, ":")
-        label = f"{rate.method}, {rate.setting} [{rate.paper}]"
-        axes.plot(scaled, np.minimum(values, 1.0), style, label=label)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    axes.set_xlabel("records times epsilon")
-    axes.set_ylabel("excess error, up to constants and logarithms")
-    axes.set_title(
-        f"d = {dimension:g}, tau = {tau:g}, theta = {theta:g}: slopes count, not heights"
-    )
     return _save(figure, axes, path)
 
 

@@ -32,6 +32,8 @@ _NODES_MANY = 10
 _LEAST_BETA, _MOST_BETA = 1e-6, 1e5
 """Parameters of a beta law for which its quadrature can be computed."""
 
+_EM_STEPS = 300
+
 _FAR = 10.0
 """Standard deviations from its mean beyond which a count has no weight that a double can hold."""
 
@@ -226,7 +228,6 @@ def mixture_from_counts(
     teachers: int,
     *,
     n_kinds: int = 41,
-    iterations: int = 300,
 ) -> tuple[FloatArray, FloatArray]:
     """Return kinds and weights of the mixture under which counts of right votes are likeliest.
 
@@ -244,7 +245,7 @@ def mixture_from_counts(
     kinds = np.linspace(0.0, 1.0, n_kinds)
     chance = stats.binom.pmf(np.arange(teachers + 1)[:, None], teachers, kinds[None, :])
     weights = np.full(len(kinds), 1 / len(kinds))
-    for _ in range(iterations):
+    for _ in range(_EM_STEPS):
         joint = chance * weights
         weights = frequencies @ (joint / np.maximum(joint.sum(axis=1, keepdims=True), 1e-300))
     return kinds, weights / weights.sum()

@@ -1,4 +1,4 @@
-"""A folder that holds named private data sets, their lifetime budgets, and runs that can go on."""
+"""A folder with named private data sets, their lifetime budgets, and runs that can be resumed."""
 
 from tacit.project.classifier import ProjectClassifier
 from tacit.project.folder import DatasetAccount, Project

@@ -47,6 +47,7 @@ def report_fields(saved: Mapping[str, Any]) -> dict[str, Any]:
         "batches": _field(saved, "batches", _whole_numbers, ()),
         "stopped": _field(saved, "stopped", _text, "budget"),
         "command": _field(saved, "command", _text, ""),
+        "call": _field(saved, "call", _text, ""),
         "curve": _field(saved, "curve", _curve, None),
         "check": _field(saved, "check", _check, None),
         "signal": _field(saved, "signal", _signal, None),

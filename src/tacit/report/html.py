@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _LONGEST_SETTING = 2000
 _MOST_COLUMNS = 12
-_CALLED_WITH = ("n_teachers", "n_questions", "n_batches", "release", "neighbouring", "protect",
-                "refusals")  # fmt: skip
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -106,7 +104,7 @@ def _warning(statement: PrivacyStatement) -> str:
 
 
 def _no_signal(signal: SignalTest | None) -> str:
-    if signal is None or signal.found:
+    if signal is None or signal.is_significant:
         return ""
     _, _, words = str(signal).partition(": ")
     return (
@@ -354,34 +352,21 @@ def _frontier(frontier: FrontierLines | None, report: RunReport) -> str:
 def _reproduction(report: RunReport) -> str:
     settings = [[name, _setting(value)] for name, value in report.settings.items()]
     versions = [[name, str(value)] for name, value in report.versions.items()]
-    command = ""
+    recipe = ""
     if report.command:
-        command = f"<p>The command:</p><pre>{escaped(report.command)}</pre>"
+        recipe += f"<p>The command:</p><pre>{escaped(report.command)}</pre>"
+    if report.call:
+        recipe += (
+            f"<p>In Python, with the objects of this run:</p><pre>{escaped(report.call)}</pre>"
+        )
     return _card(
         "How to reproduce it",
         "<p>Privacy noise is never seeded. The same settings on the same records are a new "
         "release: they spend again and give other answers of the same quality.</p>"
-        f"{command}<p>In Python, with the learner, the records and the pool of this run:</p>"
-        f"<pre>{escaped(_call(report))}</pre>"
-        f"<h3>Settings in force</h3>{_table(['setting', 'value'], settings)}"
+        f"{recipe}<h3>Settings in force</h3>{_table(['setting', 'value'], settings)}"
         f"<h3>Versions</h3>{_table(['package', 'version'], versions)}",
         wide=True,
     )
-
-
-def _call(report: RunReport) -> str:
-    arguments = [
-        f"epsilon={rounded_up(report.statement.epsilon, 6)}",
-        f"delta={rounded_up(report.statement.delta, 3)}",
-        "classes=classes",
-    ]
-    settings = {name: report.settings[name] for name in _CALLED_WITH if name in report.settings}
-    if settings.get("neighbouring") == "labels":  # implied by protect="labels"
-        del settings["neighbouring"]
-    arguments += [
-        f"{name}={value!r}" for name, value in settings.items() if isinstance(value, int | str)
-    ]
-    return "PATEClassifier(\n    learner,\n    " + ",\n    ".join(arguments) + ",\n)"
 
 
 def _programs(report: RunReport) -> str:

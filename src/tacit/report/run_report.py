@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tacit.files.atomic import Source, replace_file
+from tacit.files.atomic import PathLike, replace_file
 from tacit.report.from_json import FORMAT_VERSION, parsed, report_fields, statement_of
 from tacit.report.html import html_page
 from tacit.report.public_check import PublicCheck
@@ -47,6 +47,8 @@ class RunReport:
         (the mechanism stopped) or "caller".
     command : str
         The command that made it, where there was one.
+    call : str
+        The same in Python: the constructor call, in which objects have the names of parameters.
     curve : LearningCurve, optional
         How the student grew from batch to batch.
     check : PublicCheck, optional
@@ -65,6 +67,7 @@ class RunReport:
     batches: tuple[int, ...] = ()
     stopped: str = "budget"
     command: str = ""
+    call: str = ""
     curve: LearningCurve | None = None
     check: PublicCheck | None = None
     signal: SignalTest | None = None
@@ -83,6 +86,7 @@ class RunReport:
             "batches": list(self.batches),
             "stopped": self.stopped,
             "command": self.command,
+            "call": self.call,
             "curve": None if self.curve is None else self.curve.to_dict(),
             "check": None if self.check is None else self.check.to_dict(),
             "signal": None if self.signal is None else self.signal.to_dict(),
@@ -127,11 +131,11 @@ class RunReport:
         """
         return html_page(self, frontier)
 
-    def save_html(self, path: Source, *, frontier: Any = None) -> None:
+    def save_html(self, path: PathLike, *, frontier: Any = None) -> None:
         """Write the page to a file, which is replaced whole or not at all."""
         replace_file(Path(path), self.to_html(frontier=frontier).encode())
 
-    def save_json(self, path: Source) -> None:
+    def save_json(self, path: PathLike) -> None:
         """Write the report for programs to a file, which is replaced whole or not at all."""
         replace_file(Path(path), self.to_json().encode())
 

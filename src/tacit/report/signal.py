@@ -42,14 +42,14 @@ class SignalTest:
 
     Examples
     --------
-    >>> SignalTest(0.3).found, SignalTest(0.001).found
+    >>> SignalTest(0.3).is_significant, SignalTest(0.001).is_significant
     (False, True)
     """
 
     p_value: float
 
     @property
-    def found(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether there is a signal, at level 0.05."""
         return self.p_value <= LEVEL
 
@@ -58,7 +58,7 @@ class SignalTest:
         return {"p_value": self.p_value}
 
     def __str__(self) -> str:
-        if self.found:
+        if self.is_significant:
             return f"Signal: the released values hold more than noise (p = {self.p_value:.2g})."
         return (
             f"No signal: the released values may be nothing but noise (p = {self.p_value:.2g}). "

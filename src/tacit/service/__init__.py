@@ -1,5 +1,5 @@
 """An oracle on the network: analysts with keys ask, one account adds up.
 
-Needs the optional packages of ``tacit[service]``. ``tacit serve`` runs it; ``create_app`` makes the
+Needs the extra ``service``. ``tacit serve`` runs it; ``create_app`` makes the
 application for a server of your own.
 """

@@ -1,4 +1,4 @@
-"""Answers and refusals by the hour: counted in memory, written down now and then. Public."""
+"""Answers and refusals per hour: counted in memory, flushed periodically. Public."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from collections.abc import Sequence
 
 from tacit.accounting.answer import Answer
 from tacit.errors import LedgerUnavailable
-from tacit.service.access import Access
+from tacit.service.request_store import RequestStore
 
 
 class Activity:
-    """Counts what one worker released since it last wrote it down."""
+    """Counts what one worker released since the last flush."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
-        self._lock = threading.Lock()  # counted by the loop, written down by another thread
+    def __init__(self, requests: RequestStore) -> None:
+        self._requests = requests
+        self._lock = threading.Lock()  # counted by the loop, flushed by another thread
         self._counts: dict[tuple[int, str], list[int]] = defaultdict(lambda: [0, 0])
 
     def add(self, analyst: str, answers: Sequence[Answer]) -> None:
         """Count answers shown to an analyst."""
         refused = sum(answer.refused for answer in answers)
-        hour = int(self._access.clock()) // 3600
+        hour = int(self._requests.clock()) // 3600
         self._count((hour, analyst), len(answers) - refused, refused)
 
     def _count(self, key: tuple[int, str], answered: int, refused: int) -> None:
@@ -38,15 +38,15 @@ class Activity:
         if not counts:
             return
         try:
-            self._access.add_activity({key: (a, r) for key, (a, r) in counts.items()})
+            self._requests.add_activity({key: (a, r) for key, (a, r) in counts.items()})
         except LedgerUnavailable:
-            # Not written, so not forgotten: the next time may do better.
+            # Keep what was not written for the next flush.
             for key, (answered, refused) in counts.items():
                 self._count(key, answered, refused)
             raise
 
     def last_hours(self, hours: int) -> list[tuple[int, int, int]]:
         """Return (hours ago, answers, refusals), oldest first, empty hours included."""
-        now = int(self._access.clock()) // 3600
-        known = {hour: (a, r) for hour, a, r in self._access.activity(now - hours + 1)}
+        now = int(self._requests.clock()) // 3600
+        known = {hour: (a, r) for hour, a, r in self._requests.activity(now - hours + 1)}
         return [(ago, *known.get(now - ago, (0, 0))) for ago in range(hours - 1, -1, -1)]

@@ -83,7 +83,7 @@ def _routes(service: Service) -> list[_Route]:
         _Route("GET", "/v1/budget", routes.get_budget, schemas.BudgetState, read),
         _Route("GET", "/v1/statement", routes.get_statement, schemas.Statement, read),
         _Route(
-            "GET", "/v1/analysts", routes.get_analysts, list[schemas.Share],
+            "GET", "/v1/analysts", routes.get_analysts, list[schemas.AnalystUsage],
             (FORBIDDEN, *read),
         ),
         _Route("GET", "/healthz", routes.get_health, schemas.State, (), keyed=False),
@@ -166,7 +166,7 @@ async def _handle_problem(request: Request, error: Exception) -> Response:
 
 
 async def _handle_http_exception(request: Request, error: Exception) -> Response:
-    """Turn what the framework refuses by itself into our shape."""
+    """Return errors of the framework as problem details."""
     status = error.status_code if isinstance(error, HTTPException) else MALFORMED.status
     kind = {404: NOT_FOUND, 405: WRONG_METHOD}.get(status, MALFORMED)
     headers = error.headers if isinstance(error, HTTPException) else None
@@ -174,11 +174,11 @@ async def _handle_http_exception(request: Request, error: Exception) -> Response
 
 
 async def _handle_ledger_error(request: Request, error: Exception) -> Response:
-    """Answer while a database is away: keys and sessions are looked up there, too."""
+    """Reply while a database is unavailable, which keys and sessions need too."""
     assert isinstance(error, TacitError)
     return await _handle_problem(request, problem_of(error))
 
 
 async def _handle_exception(request: Request, error: Exception) -> Response:
-    """Answer where something broke; the middleware logs where, and nothing is quoted."""
+    """Reply to an unexpected error without quoting it; the middleware logs where it was."""
     return Problem(BROKEN).response()

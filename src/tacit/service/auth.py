@@ -1,4 +1,4 @@
-"""Authentication and rate limits: whose key it is, whether it is good, how fast it asks."""
+"""Authentication and rate limits."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Authenticator:
         self._known: OrderedDict[bytes, tuple[float, Holder]] = OrderedDict()
 
     async def holder(self, request: Request) -> Holder:
-        """Return whose key the request carries."""
+        """Return the holder of the key that the request carries."""
         scheme, _, text = request.headers.get("authorization", "").partition(" ")
         if scheme.lower() != "bearer" or not text:
             raise Problem(NO_KEY, "Send it as `Authorization: Bearer <key>`.")
         return await self.holder_of_key(text.strip())
 
     async def holder_of_key(self, text: str) -> Holder:
-        """Return whose key this is, if it is good."""
+        """Return the holder of a key; refuse one that is unknown, revoked or expired."""
         name = hashlib.sha256(text.encode("utf-8", "replace")).digest()
         holder = self._remembered(name)
         if holder is None:
@@ -62,7 +62,7 @@ class Authenticator:
         return holder
 
     def check(self, holder: Holder) -> None:
-        """Refuse a key that is not good any more."""
+        """Refuse a revoked or expired key."""
         if holder.revoked is not None:
             raise Problem(KEY_REVOKED, "Ask whoever runs this service for another.")
         if holder.expires is not None and self._access.clock() >= holder.expires:
@@ -80,7 +80,7 @@ class Authenticator:
         _refuse_until(self._questions.take(holder.key_id, questions))
 
     async def visitor(self, request: Request) -> Holder:
-        """Return whose key the request carries; refuse visits that come too fast."""
+        """Return the holder of the key of the request; refuse visits that come too fast."""
         holder = await self.holder(request)
         _refuse_until(self._visits.take(holder.key_id, 1))
         return holder

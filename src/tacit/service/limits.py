@@ -1,4 +1,4 @@
-"""How fast one key may ask: a bucket of questions that fills up again."""
+"""Rate limits: one token bucket per key."""
 
 from __future__ import annotations
 

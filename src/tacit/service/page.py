@@ -162,7 +162,7 @@ def _state_of(service: Service, holder: Holder | None) -> dict[str, Any]:
         return {
             **context,
             "budget": routes.budget(service, holder),
-            "analysts": routes.shares(service) if holder.is_admin else [],
+            "analysts": routes.list_analyst_usage(service) if holder.is_admin else [],
             "chart": bars(service.activity.last_hours(HOURS)),
         }
     except TacitError as error:

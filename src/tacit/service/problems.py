@@ -47,7 +47,7 @@ KEY_EXPIRED = ProblemType("key-expired", 401, "This API key has expired.")
 FORBIDDEN = ProblemType("not-allowed", 403, "This key may not do that.")
 SPENT = ProblemType("budget-spent", 403, "The budget of the data set is spent.")
 ALLOWANCE_SPENT = ProblemType("allowance-spent", 403, "The analyst's allowance is spent for good.")
-NOT_FOUND = ProblemType("not-responses", 404, "There is nothing here.")
+NOT_FOUND = ProblemType("not-found", 404, "There is nothing here.")
 WRONG_METHOD = ProblemType("wrong-method", 405, "This address does not take that method.")
 REPEATED = ProblemType(
     "repeated-differently", 409, "This Idempotency-Key belongs to a request with another body."

@@ -89,7 +89,7 @@ async def _refuse_other_body(
         raise Problem(INVALID, f"`Idempotency-Key` must have 1 to {_LONGEST_NAME} characters.")
     digests = [hashlib.sha256(text).digest() for text in (name.encode("latin-1"), body)]
     try:
-        same = await asyncio.to_thread(service.access.same_as_before, holder.name, *digests)
+        same = await asyncio.to_thread(service.requests.same_as_before, holder.name, *digests)
     except TacitError as error:
         raise _noted(service, problem_of(error)) from None
     if not same:
@@ -112,7 +112,7 @@ def _allowance(holder: Holder, now: float) -> Problem:
 
 
 async def get_budget(request: Request) -> Response:
-    """Return what is reserved, what is used, and what is the asker's part in it."""
+    """Return what is reserved, what is used, and the caller's part of it."""
     service = service_of(request)
     holder = await service.auth.visitor(request)
     return JSONResponse(await asyncio.to_thread(budget, service, holder))
@@ -134,11 +134,13 @@ def budget(service: Service, holder: Holder) -> dict[str, Any]:
         "left": fields["left"],
         "answered": tally.answered,
         "refused": tally.refused,
-        "analyst": share(service, account, holder),
+        "analyst": analyst_usage(service, account, holder),
     }
 
 
-def share(service: Service, account: AnalystAccount, holder: Holder | None) -> dict[str, Any]:
+def analyst_usage(
+    service: Service, account: AnalystAccount, holder: Holder | None
+) -> dict[str, Any]:
     """Return what one analyst was shown as plain fields; the allowance if the holder is known."""
     now = service.access.clock()
     if holder is not None:
@@ -168,10 +170,10 @@ async def get_analysts(request: Request) -> Response:
     """Return what each analyst was shown; for administrators."""
     service = service_of(request)
     await service.auth.admin(request)
-    return JSONResponse(await asyncio.to_thread(shares, service))
+    return JSONResponse(await asyncio.to_thread(list_analyst_usage, service))
 
 
-def shares(service: Service) -> list[dict[str, Any]]:
+def list_analyst_usage(service: Service) -> list[dict[str, Any]]:
     """Return what each analyst was shown as plain fields."""
     try:
         accounts = service.ledger.accounts(service.plan_id)
@@ -182,7 +184,7 @@ def shares(service: Service) -> list[dict[str, Any]]:
     for account in accounts:
         line = holders.get(account.name)
         holder = None if line is None else service.access.holder_of(line.id)
-        listed.append(share(service, account, holder))
+        listed.append(analyst_usage(service, account, holder))
     return listed
 
 

@@ -21,7 +21,8 @@ class Answers(BaseModel):
 
     answers: list[LabelAnswer]
     complete: bool = Field(
-        description="False when the budget ended on the way: the first points were answered."
+        description="False when the budget ended within the request: "
+        "only the first points were answered."
     )
 
 
@@ -40,7 +41,7 @@ class Guarantee(BaseModel):
     delta: float
 
 
-class Share(BaseModel):
+class AnalystUsage(BaseModel):
     """What an analyst was shown. A reading: the guarantee is against all analysts together."""
 
     name: str
@@ -60,7 +61,7 @@ class BudgetState(BaseModel):
     left: int = Field(description="Charges that are sure to fit.")
     answered: int
     refused: int
-    analyst: Share
+    analyst: AnalystUsage
 
 
 class Statement(BaseModel):

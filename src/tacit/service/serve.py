@@ -24,11 +24,12 @@ from tacit.service.logs import log
 from tacit.service.settings import LEDGER_VARIABLE, Settings, hand_down, handed_down
 from tacit.service.state import Service
 
-_REST = 1.0
+_RESTART_DELAY = 1.0
 """Seconds before a worker that could not start is replaced."""
 
-_TURN = 0.001
-"""Seconds after which a thread of the service must let another one go on."""
+_SWITCH_INTERVAL = 0.0005
+"""Seconds after which a busy thread gives way. After every statement the thread that records
+answers waits for the one that reads requests, which Python's own 5 ms would make slow."""
 
 
 def prepare(settings: Settings) -> NewKey | None:
@@ -94,9 +95,7 @@ def check_keys_here(settings: Settings) -> None:
 
 def open_service(settings: Settings) -> Service:
     """Load the oracle and everything around it, for this process."""
-    # One thread speaks HTTP, another with the database, which waits for the first after every
-    # statement: not for the 5 ms that Python lets a busy thread go on by default.
-    sys.setswitchinterval(0.0005)
+    sys.setswitchinterval(_SWITCH_INTERVAL)
     oracle = load_oracle(settings.directory, ledger=settings.ledger, trusted=settings.trusted)
     service = Service(oracle, Access(settings.access), settings)
     # What is loaded by now stays: nobody needs to go through all of it again for garbage.
@@ -109,23 +108,13 @@ def worker_app() -> ASGIApp:
     """Return the application of one worker process, from the settings its parent left."""
     settings = handed_down()
     logs.set_up(settings.log_level)
-    _take_turns_often()
     try:
         return create_app(open_service(settings))
     except TacitError as error:
         # The parent starts another in our place, again and again until the ledger is back.
         log("not started", logging.ERROR, error=type(error).__name__)
-        time.sleep(_REST)
+        time.sleep(_RESTART_DELAY)
         sys.exit(1)
-
-
-def _take_turns_often() -> None:
-    """Let the threads of this process take turns faster than Python's own 5 ms.
-
-    The thread that records answers gives way at every statement to the one that reads requests: at
-    that pace a busy reader would keep a whole transaction waiting for several turns of 5 ms.
-    """
-    sys.setswitchinterval(_TURN)
 
 
 def server_of(app: ASGIApp, settings: Settings) -> uvicorn.Server:
@@ -153,7 +142,6 @@ def run(settings: Settings) -> None:
     if settings.host not in ("127.0.0.1", "::1", "localhost"):
         log("open to the network", logging.WARNING, host=settings.host)
     if settings.workers == 1:
-        _take_turns_often()
         server_of(create_app(open_service(settings)), settings).run()
         return
     hand_down(settings)

@@ -12,6 +12,7 @@ from starlette.responses import Response
 from tacit.noise import SecureNoise
 from tacit.service.access import Access, Holder
 from tacit.service.problems import FORBIDDEN, MALFORMED, WRONG_TYPE, Problem
+from tacit.service.request_store import RequestStore
 
 COOKIE = "tacit_session"
 LASTS = 8 * 3600
@@ -24,14 +25,16 @@ class Sessions:
     Parameters
     ----------
     access : Access
-        Holds the secret that all workers sign with, and the keys.
+    requests : RequestStore
+        Holds the secret that all workers sign with, and the sessions that were ended.
     secure : bool
         Whether cookies are for HTTPS alone.
     """
 
-    def __init__(self, access: Access, *, secure: bool) -> None:
-        self._access, self._secure, self._noise = access, secure, SecureNoise()
-        self._secret = access.session_secret()
+    def __init__(self, access: Access, requests: RequestStore, *, secure: bool) -> None:
+        self._access, self._requests = access, requests
+        self._secure, self._noise = secure, SecureNoise()
+        self._secret = requests.session_secret()
 
     def open(self, response: Response, holder: Holder) -> None:
         """Let the response start a session."""
@@ -51,17 +54,20 @@ class Sessions:
         session = self._read(request)
         if session is not None:
             text, _, until = session
-            self._access.end_session(_name(text), until)
+            self._requests.end_session(_name(text), until)
         response.delete_cookie(COOKIE, httponly=True, samesite="strict", secure=self._secure)
 
     def holder(self, request: Request) -> Holder | None:
-        """Return whose session it is; None if there is none, or its key is not good any more."""
+        """Return the holder of the session.
+
+        None if there is none, or its key was revoked or has expired.
+        """
         session = self._read(request)
         if session is None:
             return None
         text, key_id, until = session
         now = self._access.clock()
-        if now >= until or self._access.session_ended(_name(text)):
+        if now >= until or self._requests.session_ended(_name(text)):
             return None
         holder = self._access.holder_of(key_id)
         if holder is None or holder.revoked is not None:
@@ -107,7 +113,7 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def media_type(request: Request) -> str:
-    """Return what the body is said to be, in small letters and without parameters."""
+    """Return the media type of the body, in lower case and without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 

@@ -20,6 +20,7 @@ from tacit.service.logs import log
 from tacit.service.metrics import Metrics
 from tacit.service.readiness import Readiness
 from tacit.service.replies import Replies
+from tacit.service.request_store import RequestStore
 from tacit.service.session import Sessions
 from tacit.service.settings import Settings
 
@@ -55,9 +56,10 @@ class Service:
         self.auth = Authenticator(access, questions=questions, visits=visits)
         self.metrics = Metrics()
         self.replies = Replies(oracle.classes_)
-        self.activity = Activity(access)
+        self.requests = RequestStore(access.database, access.clock)
+        self.activity = Activity(self.requests)
         self.readiness = Readiness()
-        self.sessions = Sessions(access, secure=settings.secure_cookies)
+        self.sessions = Sessions(access, self.requests, secure=settings.secure_cookies)
         self.stopping = False
 
     @contextlib.asynccontextmanager

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import is_regressor
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
@@ -20,8 +19,9 @@ from tacit.students.kernel_student import KernelStudent
 from tacit.students.noise_aware import NoiseAwareStudent
 from tacit.students.passive import UNLABELLED, fit_on_labels, known_variance, released_labels
 from tacit.students.share_fit import AS_GOOD
-from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.learner import CHECKED_AT_LEAST, CHECKED_PER_CLASS, check_interface
+from tacit.teachers.workers.suppress_output import SuppressOutput
+from tacit.validation import is_auto
 
 
 class FittedStudent:
@@ -73,16 +73,18 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
     InvalidArgument
         When it is a class, lacks ``fit`` or ``predict``, is a regressor, or fails.
     """
-    if _is_default(student):
+    if is_auto(student):
         return
-    _check_interface(student)
+    if student is None or isinstance(student, str):
+        raise InvalidArgument(f"`student` must be 'auto' or an estimator, got {student!r}.")
+    check_interface(student=student)
     name = type(student).__name__
     some = take(points, _few(n_rows(points), n_classes))
     labels = np.arange(n_rows(some)) % n_classes
     if _takes_unlabelled(student):
         labels[len(labels) // 2 :] = UNLABELLED
     try:
-        with Quiet():
+        with SuppressOutput():
             predicted = np.asarray(fit_on_labels(student, some, labels).predict(some))
     except Exception as error:
         raise InvalidArgument(
@@ -96,29 +98,9 @@ def check_student(student: Any, points: Any, n_classes: int) -> None:
         )
 
 
-def _is_default(student: Any) -> bool:
-    return isinstance(student, str) and student == "auto"
-
-
 def _few(available: int, n_classes: int) -> NDArray[np.intp]:
     wanted = max(CHECKED_AT_LEAST, CHECKED_PER_CLASS * n_classes)
     return np.arange(min(wanted, available))
-
-
-def _check_interface(student: Any) -> None:
-    if isinstance(student, type):
-        raise InvalidArgument(
-            f"`student` must be an object, got the class {student.__name__}; "
-            f"call it: {student.__name__}()."
-        )
-    name = type(student).__name__
-    if student is None or isinstance(student, str):
-        raise InvalidArgument(f"`student` must be 'auto' or an estimator, got {student!r}.")
-    for method in ("fit", "predict"):
-        if not callable(getattr(student, method, None)):
-            raise InvalidArgument(f"`student` must have `fit` and `predict`; {name} lacks one.")
-    if hasattr(student, "__sklearn_tags__") and is_regressor(student):
-        raise InvalidArgument(f"`student` must be a classifier, got the regressor {name}.")
 
 
 def fit_student(
@@ -150,13 +132,13 @@ def fit_student(
     """
     answers = released.answers
     points = take(pool, released.positions)
-    if released.output is Output.SHARE and _is_default(student) and len(answers):
+    if released.output is Output.SHARE and is_auto(student) and len(answers):
         return FittedStudent(_on_shares(pool, points, answers, n_classes, represented), n_classes)
     labels = released_labels(answers)
     if validation.one_of(("unlabelled", "random"), refusals=refusals) == "random":
         refused = labels == UNLABELLED
         labels[refused] = rng.integers(n_classes, size=int(refused.sum()))
-    if _is_default(student):
+    if is_auto(student):
         student = make_pipeline(_coordinates(represented), NoiseAwareStudent())
     if _takes_unlabelled(student):
         everywhere = np.full(n_rows(pool), UNLABELLED)

@@ -24,7 +24,7 @@ from sklearn.svm import LinearSVC
 from tacit.teachers.labels import ClassList, IntArray
 from tacit.teachers.score_columns import ScoreColumns
 from tacit.teachers.teacher import Teacher
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 FloatArray = NDArray[np.float64]
 
@@ -131,7 +131,9 @@ class FusedLinear:
         if X.shape[0] * self._weights.size <= SMALL_PRODUCT:
             scores = X @ self._weights
         else:
-            with Quiet():  # for the one thread; entering it costs more than a few questions do
+            with (
+                SuppressOutput()
+            ):  # for the one thread; entering it costs more than a few questions do
                 scores = X @ self._weights
         if self._columns.each == 1:
             # As when the bias is added: a sum is above zero, rounded or not, just when one part is

@@ -20,7 +20,7 @@ from tacit.teachers.labels import UNKNOWN, ClassList
 from tacit.teachers.rows import IndexArray, row_access, take
 from tacit.teachers.train import train_teachers
 from tacit.teachers.vote import TeacherEnsemble
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 RATE_WITHOUT_RECORDS = 1.0
 """What a teacher with nothing to be tested on contributes: fixed, so that no error reveals it."""
@@ -96,7 +96,7 @@ def _rates(
 ) -> NDArray[np.float64]:
     labels = y.to_numpy() if hasattr(y, "iloc") else y
     rates = np.empty(len(tests))
-    with Quiet(), preserve_global_random():
+    with SuppressOutput(), preserve_global_random():
         for number, (teacher, test) in enumerate(
             zip(teachers.private_teachers(), tests, strict=True)
         ):

@@ -17,7 +17,7 @@ from tacit.data.pool import n_rows
 from tacit.errors import InvalidArgument
 from tacit.teachers.labels import UNKNOWN, ClassList, IntArray
 from tacit.teachers.rows import row_access, take
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 CHECKED_PER_CLASS = 10
 CHECKED_AT_LEAST = 100
@@ -156,7 +156,7 @@ def check_learner(
     tacit.errors.InvalidArgument: `learner` must be a classifier, got the regressor Ridge.
     """
     classes = ClassList(classes)
-    _check_interface(learner)
+    check_interface(learner=learner)
     points = _sample(X_public, len(classes))
     example_labels = np.arange(n_rows(points)) % len(classes)
     for positions in (example_labels, _with_a_gap(example_labels)):
@@ -164,18 +164,20 @@ def check_learner(
         _check_prediction(learner_name(learner), predicted, n_rows(points), classes, decode)
 
 
-def _check_interface(learner: Any) -> None:
-    name = learner_name(learner)
-    if isinstance(learner, type):
+def check_interface(**named: Any) -> None:
+    """Refuse what is no classifier object: a class, a regressor, or without fit or predict."""
+    ((argument, model),) = named.items()
+    name = learner_name(model)
+    if isinstance(model, type):
         raise InvalidArgument(
-            f"`learner` must be an object, got the class {learner.__name__}; "
-            f"call it: {learner.__name__}()."
+            f"`{argument}` must be an object, got the class {model.__name__}; "
+            f"call it: {model.__name__}()."
         )
     for method in ("fit", "predict"):
-        if not callable(getattr(learner, method, None)):
-            raise InvalidArgument(f"`learner` must have `fit` and `predict`; {name} lacks one.")
-    if hasattr(learner, "__sklearn_tags__") and is_regressor(learner):
-        raise InvalidArgument(f"`learner` must be a classifier, got the regressor {name}.")
+        if not callable(getattr(model, method, None)):
+            raise InvalidArgument(f"`{argument}` must have `fit` and `predict`; {name} lacks one.")
+    if hasattr(model, "__sklearn_tags__") and is_regressor(model):
+        raise InvalidArgument(f"`{argument}` must be a classifier, got the regressor {name}.")
 
 
 def _sample(X_public: Any, n_classes: int) -> Any:
@@ -198,7 +200,7 @@ def _tried(
     learner: Any, points: Any, positions: IntArray, classes: ClassList
 ) -> tuple[Any, IntArray | None]:
     try:
-        with Quiet():
+        with SuppressOutput():
             ready = recipe(learner)
             labels, decode = given_labels(positions, classes, contiguous=ready.contiguous)
             model = ready.fresh(shard_seed(0, 0))

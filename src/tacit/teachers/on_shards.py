@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from tacit import validation
 from tacit.data import Layout, PointReader, Schema
+from tacit.data.reader import check_columns
 from tacit.errors import InvalidArgument
 from tacit.mechanisms.counts import VoteCounts
 from tacit.teachers.diagnostics import Diagnostics
@@ -96,7 +97,7 @@ def count_on_shards(
     that votes for the first class.
     """
     if conform is None:
-        _check_features(source, questions=questions)
+        check_features(source, questions=questions)
         conform = ShardReader(PointReader(Schema.infer(questions)))
         questions = conform(questions)
     points = row_access(questions)
@@ -151,7 +152,7 @@ def train_on_shards(
     -------
     As for ``count_on_shards``.
     """
-    _check_features(source, like=like)
+    check_features(source, like=like)
     read = ShardReader(PointReader(schema or Schema.infer(like)))
     task = TrainTask(learner, ClassList(classes), validation.integer(0, seed=seed))
     teachers = gather_teachers(SourceShards(source, read), task, n_jobs=n_jobs, progress=progress)
@@ -160,16 +161,12 @@ def train_on_shards(
     )
 
 
-def _check_features(source: ShardSource, **named: Any) -> None:
+def check_features(source: ShardSource, **named: Any) -> None:
+    """Refuse points that have other features than the shards."""
     ((name, points),) = named.items()
-    expected = list(source.feature_names)
-    if hasattr(points, "columns"):
-        if list(points.columns) != expected:
-            raise InvalidArgument(
-                f"`{name}` must have the features of the shards, in the same order: "
-                f"{', '.join(expected[:20])}{' ...' if len(expected) > 20 else ''}."
-            )
-    elif getattr(points, "ndim", None) != 2 or points.shape[1] != len(expected):
+    names = list(source.feature_names)
+    if len(getattr(points, "shape", ())) != 2:
         raise InvalidArgument(
-            f"`{name}` must be a table with the {len(expected)} features of the shards."
+            f"`{name}` must be a table with the {len(names)} features of the shards."
         )
+    check_columns(points, names, len(names), name=name, like="the shards")

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from tacit.data.pool import n_rows, take
 from tacit.teachers.teacher import FAILURES
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 
 def represented(representation: Any, points: Any) -> Any:
@@ -35,7 +35,7 @@ class ShardTransform:
 
     def __call__(self, records: Any) -> Any:
         shape = (n_rows(records), self.width)
-        with Quiet():
+        with SuppressOutput():
             try:
                 rows = _plain(self._representation.transform(records))
                 if rows.shape == shape:
@@ -70,7 +70,7 @@ class RepresentedRows:
         self.shape = (n_rows(records), self._transform.width)
 
     def __getitem__(self, rows: Any) -> Any:
-        with Quiet():
+        with SuppressOutput():
             return self._transform(take(self._records, rows))
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from tacit.teachers.learner import (
     read_votes,
 )
 from tacit.teachers.rows import own_copy, take
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 FAILURES = (Exception, SystemExit)
 """What a caller's code may raise over records without a word. KeyboardInterrupt is the user's."""
@@ -64,7 +64,7 @@ class Teacher:
             return np.full(n_points, self.constant, dtype=np.int64)
         votes = None
         try:
-            with Quiet():
+            with SuppressOutput():
                 restart(DEFAULT)
                 # Its own copy: a model that changes its input in place, as scalers with
                 # copy=False do, would hand its records' statistics to every later teacher.
@@ -86,7 +86,7 @@ class Teacher:
 
 
 def fit_recipe(ready: Recipe, X_shard: Any, y_shard: Any, classes: ClassList, seed: int) -> Teacher:
-    """Train one teacher, inside a ``Quiet`` context.
+    """Train one teacher, inside a ``SuppressOutput`` context.
 
     Privacy
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,6 +21,15 @@ from tacit.teachers.workers.batches import TableShards
 from tacit.teachers.workers.checkpoint import VoteCheckpoint
 from tacit.teachers.workers.gather import gather_teachers, gather_votes
 from tacit.teachers.workers.tasks import TrainTask
+
+
+class Training(TypedDict):
+    """What every way of training takes besides learner and records; see ``train_teachers``."""
+
+    classes: ArrayLike | Sequence[Any] | ClassList
+    seed: int
+    n_jobs: int | None
+    progress: bool | None
 
 
 def train_teachers(

@@ -17,7 +17,7 @@ from tacit.teachers.labels import DEFAULT, ClassList, IntArray
 from tacit.teachers.learner import learner_name
 from tacit.teachers.rows import RowForm, row_access
 from tacit.teachers.teacher import Teacher
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 
 class TeacherEnsemble:
@@ -127,7 +127,7 @@ class TeacherEnsemble:
 
     def _fusion(self) -> Fused | None:
         if not self._fused_ready:
-            with Quiet():
+            with SuppressOutput():
                 self._fused = fuse(self._teachers, self._learner, self._form.width)
             self._fused_ready = True
         return self._fused
@@ -147,7 +147,7 @@ class TeacherEnsemble:
 def count_one_by_one(teachers: Sequence[Teacher], X: Any, n_classes: int) -> IntArray:
     """Return counts of shape (n_questions, n_classes), asking each teacher in turn. Private."""
     counts = np.zeros((n_rows(X), n_classes), dtype=np.int64)
-    with Quiet(), preserve_global_random():
+    with SuppressOutput(), preserve_global_random():
         for teacher in teachers:
             add_votes(counts, teacher.votes(X))
     return counts

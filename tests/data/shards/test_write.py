@@ -371,7 +371,7 @@ def test_a_full_disk_leaves_no_halves_and_the_same_call_goes_on(
     for most in (100, 10_000, 60_000):
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, limits[1]))
         try:
-            with pytest.raises(PersistenceError, match="same command goes on"):
+            with pytest.raises(PersistenceError, match="same command again to resume"):
                 sharded(source, n_shards=1)
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)

@@ -40,9 +40,10 @@ class Seeded(PATEClassifier):
 class OneKey(Seeded):
     """Assigns people to shards with the key of the folder."""
 
-    def _resolve(self, method: Any, inputs: Any, budget: Any, noise: Any) -> Any:
+    def _resolve(self, *given: Any) -> Any:
+        *public, _, assumptions = given
         # The key is drawn from a source of its own: the noise is that of a fit that draws none.
-        settings, records = super()._resolve(method, inputs, budget, SeededNoise(1))
+        settings, records = super()._resolve(*public, SeededNoise(1), assumptions)
         return settings, replace(records, assignment=replace(records.assignment, hash_key=KEY))
 
 

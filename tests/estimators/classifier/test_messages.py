@@ -31,7 +31,7 @@ def infinite(pool: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda pool: pool[:, :2], "`X_public` must have as many columns as `X`, 3, got 2"),
+        (lambda pool: pool[:, :2], "`X_public` must have 3 columns, like `X`, got 2"),
         (lambda pool: pool[:0], "`X_public` must hold at least one point"),
         (lambda pool: [], "`X_public` must hold at least one point"),
         (lambda pool: pool[:, 0], "`X_public` must be a table with one row per point"),

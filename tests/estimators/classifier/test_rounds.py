@@ -231,7 +231,7 @@ def test_labels_alone(task):
 
 def test_a_given_number_of_teachers_is_kept(task):
     clf = built_in(n_teachers=33).fit(task.X, task.y, X_public=task.pool)
-    assert clf.resolved_params_["n_teachers"] == 33
+    assert clf.resolved_params_["n_teachers"] == 33 and clf.resolved_params_["shard_size"] > 0
     with pytest.raises(InvalidArgument, match="n_teachers"):
         built_in(n_teachers=401).fit(task.X, task.y, X_public=task.pool)
 

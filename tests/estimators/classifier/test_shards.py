@@ -104,7 +104,7 @@ def test_pools_with_and_without_names_serve(
         ({}, {"y": ["no"]}, "`y` must be left out with shards"),
         ({}, {"groups": [1]}, "`groups` must be left out with shards"),
         ({}, {"X_public": None}, "`X_public` must be given"),
-        ({}, {"X_public": np.zeros((9, 4))}, "as many columns as `X`, 3, got 4"),
+        ({}, {"X_public": np.zeros((9, 4))}, "must have 3 columns, like the shards, got 4"),
     ],
 )
 def test_what_does_not_go_with_shards_is_refused_before_anything_is_spent(

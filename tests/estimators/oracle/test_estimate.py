@@ -74,7 +74,7 @@ def test_the_estimate_has_a_plan_and_a_price_of_its_own(make: Any, task: Any) ->
     assert abs(found.error) < 0.5 and 0 < found.deviation < 0.1
     assert 19 < ledger.reserved().epsilon <= 20.0
     assert oracle.privacy_.epsilon <= 20.0 and oracle.privacy_.delta == pytest.approx(1e-9)
-    most = largest_cutoff(Budget(16.0, 8e-10), n_teachers=150, questions=1000)
+    most = largest_cutoff(Budget(16.0, 8e-10), n_teachers=150, n_questions=1000)
     assert oracle.terms_.mechanism.cutoff == min(most, hard_questions(found.cautious, 1000))
 
 
@@ -117,4 +117,4 @@ def test_markov_a_third_of_the_teachers_err_on_few_questions() -> None:
 
 def test_too_few_teachers_are_told_how_many_are_needed() -> None:
     with pytest.raises(InvalidArgument, match="at least"):
-        largest_cutoff(Budget(1.0, 1e-5), n_teachers=10, questions=100)
+        largest_cutoff(Budget(1.0, 1e-5), n_teachers=10, n_questions=100)

@@ -130,6 +130,7 @@ def test_the_number_of_teachers_and_refusals_can_be_left_open(make: Any, task: A
         ({"cutoff": 0}, "cutoff"),
         ({"cutoff": "guess"}, "cutoff"),
         ({"cutoff": "estimate", "mechanism": "gaussian"}, "cutoff"),
+        ({"cutoff": 5, "mechanism": "gaussian"}, "`cutoff` 5 goes with"),
         ({"n_questions": 0}, "n_questions"),
         ({"n_teachers": "many"}, "n_teachers"),
         ({"n_teachers": 10**6}, "n_teachers"),

@@ -29,7 +29,7 @@ from tacit.accounting.vote_dependent.smooth_sensitivity import (
     discounted_maximum,
     top_two,
 )
-from tacit.accounting.vote_dependent.vote_bounds import Conversion, conversion_term
+from tacit.accounting.vote_dependent.vote_bounds import conversion_term
 from tacit.accounting.vote_dependent.vote_tails import PAD, check_orders, check_votes
 from tacit.errors import InvalidArgument
 from tacit.noise import LARGEST_SCALE, NoiseSource
@@ -152,7 +152,7 @@ def release_epsilon(
     reach = math.sqrt(2.0 * math.log(2.0 / (1.0 - confidence)))
     scale = UNIT * multiplier * math.exp(step * (noisy_log + math.ceil(reach * log_sigma)))
     worst = rule.worst_case_rdp(alpha, counts.shape[1]) * counts.shape[0] + price
-    added = float(conversion_term(np.array([alpha]), delta, Conversion.CURRENT)[0])
+    added = float(conversion_term(np.array([alpha]), delta)[0])
     low = UNIT * noisy_cost + price
     value, upper = min(max(low, price), worst), min(max(low + reach * scale, price), worst)
     return ReleasedEpsilon(

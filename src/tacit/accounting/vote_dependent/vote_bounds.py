@@ -12,8 +12,8 @@ the list of queries was fixed beforehand.
 References
 ----------
 [PSMRTE18] Papernot, Song, Mironov, Raghunathan, Talwar, Erlingsson: Scalable Private Learning with
-PATE, arXiv:1802.08908. [M17] Mironov: Renyi Differential Privacy, arXiv:1702.07476. [CKS20]
-Canonne, Kamath, Steinke: The Discrete Gaussian for Differential Privacy, arXiv:2004.00010.
+PATE, arXiv:1802.08908. [CKS20] Canonne, Kamath, Steinke: The Discrete Gaussian for Differential
+Privacy, arXiv:2004.00010.
 """
 
 from __future__ import annotations
@@ -40,19 +40,14 @@ from tacit.accounting.vote_dependent.vote_tails import (
     check_votes,
     log_pass_and_fail,
 )
-from tacit.errors import InvalidArgument
-from tacit.validation import choice, finite, positive, probability
+from tacit.validation import choice, finite, positive
 
 __all__ = [
     "DEFAULT_ORDERS",
     "ConfidentCost",
-    "Conversion",
     "VoteNoise",
     "argmax_rdp",
     "confident_rdp",
-    "expected_answers",
-    "log_error_probability",
-    "rdp_to_epsilon",
 ]
 
 DEFAULT_ORDERS: tuple[float, ...] = (
@@ -69,46 +64,6 @@ class ConfidentCost(StrEnum):
 
     GUARANTEE = "guarantee"
     EXPECTED = "expected"
-
-
-class Conversion(StrEnum):
-    """How a Renyi curve becomes an epsilon."""
-
-    CURRENT = "current"
-    """[CKS20]: ``rdp + log(1 - 1/a) - (log delta + log a) / (a - 1)``."""
-    MIRONOV17 = "mironov17"
-    """[M17] Proposition 3: ``rdp + log(1/delta) / (a - 1)``, as in the 2018 figures."""
-
-
-def log_error_probability(
-    votes: npt.ArrayLike, *, sigma: float, noise: VoteNoise | str = VoteNoise.DISCRETE
-) -> PrivateValue[Floats]:
-    """Return, per query, the log of an upper bound on P[noisy argmax is not the plurality].
-
-    Parameters
-    ----------
-    votes : array of shape (queries, classes)
-        Private. Vote counts; every row sums to the number of teachers.
-    sigma : float
-        Standard deviation parameter of the Gaussian noise on each count.
-    noise : {"discrete", "continuous"}
-        The law drawn by the library, or the one of the published analysis.
-
-    Returns
-    -------
-    PrivateValue of an array of shape (queries,)
-
-    Privacy
-    -------
-    The result is a function of the votes: private, not released.
-
-    References
-    ----------
-    [PSMRTE18] Proposition 7 (union bound), capped at ``1 - 1/classes``. Departure: exact tails of
-    the discrete law, ties counted against the plurality.
-    """
-    counts = check_votes(votes)
-    return PrivateValue(_log_q(counts, positive(sigma=sigma), choice(VoteNoise, noise=noise))[0])
 
 
 def argmax_rdp(
@@ -212,45 +167,8 @@ def confident_rdp(
     return PrivateValue(_sum(part(slice(i, i + _ROWS)) for i in range(0, top.size, _ROWS)))
 
 
-def expected_answers(
-    votes: npt.ArrayLike,
-    *,
-    threshold: float,
-    sigma_threshold: float,
-    noise: VoteNoise | str = VoteNoise.DISCRETE,
-) -> PrivateValue[float]:
-    """Return how many of the queries a confident release answers on average (private)."""
-    counts, sigma = check_votes(votes), positive(sigma_threshold=sigma_threshold)
-    law = choice(VoteNoise, noise=noise)
-    tests = log_pass_and_fail(finite(threshold=threshold), sigma, int(counts[0].sum()), law)
-    return PrivateValue(float(np.exp(tests[0][counts.max(axis=1)]).sum()))
-
-
-def rdp_to_epsilon(
-    rdp: PrivateValue[Floats],
-    *,
-    delta: float,
-    orders: npt.ArrayLike = DEFAULT_ORDERS,
-    conversion: Conversion | str = Conversion.CURRENT,
-) -> PrivateValue[float]:
-    """Return the smallest epsilon at ``delta`` over the orders; private as its argument is.
-
-    Privacy
-    -------
-    The best order depends on the votes, so it stays inside.
-    """
-    alphas, delta = check_orders(orders), probability(delta=delta)
-    rule = choice(Conversion, conversion=conversion)
-    values = rdp.reveal_unsafe()
-    if values.shape != alphas.shape:
-        raise InvalidArgument(f"`orders` must match the curve, got {alphas.size} orders.")
-    return PrivateValue(max(0.0, float((values + conversion_term(alphas, delta, rule)).min())))
-
-
-def conversion_term(orders: Floats, delta: float, rule: Conversion) -> Floats:
-    """Return what the conversion adds to a Renyi bound at each order: public."""
-    if rule is Conversion.MIRONOV17:
-        return -math.log(delta) / (orders - 1.0)
+def conversion_term(orders: Floats, delta: float) -> Floats:
+    """Return what the conversion of [CKS20] adds to a Renyi bound at each order: public."""
     return np.log1p(-1.0 / orders) - (math.log(delta) + np.log(orders)) / (orders - 1.0)
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tacit.accounting.answer import Answer, Output
+from tacit.accounting.answer import Answer, Output, total_cost
 from tacit.accounting.events import Event
 from tacit.audit import reference_prices as reference
 from tacit.audit.checks.findings import (
@@ -40,7 +40,6 @@ from tacit.mechanisms import (
     ConfidentVote,
     SparseVote,
     VoteMechanism,
-    total_cost,
 )
 
 __all__ = ["check_allowance", "check_costs", "check_marks"]

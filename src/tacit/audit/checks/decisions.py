@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.accounting.answer import Answer
+from tacit.accounting.answer import Answer, total_cost
 from tacit.audit.checks.costs import check_costs
 from tacit.audit.checks.findings import (
     CountingNoise,
@@ -46,7 +46,6 @@ from tacit.mechanisms import (
     LaplaceVote,
     SparseVote,
     VoteMechanism,
-    total_cost,
 )
 
 __all__ = ["check_abandoned", "check_decisions", "check_draws", "check_instances", "check_ties"]

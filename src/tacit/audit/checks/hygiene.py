@@ -28,7 +28,7 @@ __all__ = ["CANARY_TEACHERS", "canary", "check_hygiene", "shows"]
 CANARY_TEACHERS = 7919
 
 
-class _Heard(logging.Handler):
+class _LogRecorder(logging.Handler):
     def __init__(self) -> None:
         super().__init__(level=0)
         self.text: list[str] = []
@@ -60,7 +60,7 @@ def check_hygiene(subject: Subject, findings: Findings, seed: int) -> None:
     """No repr, message or log shows a count, a margin or a distance."""
     mechanism = voting(subject)
     counts, private = canary(mechanism.n_classes)
-    records, root = _Heard(), logging.getLogger()
+    records, root = _LogRecorder(), logging.getLogger()
     level = root.level
     root.addHandler(records)
     root.setLevel(0)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tacit.accounting.answer import Answer, Output
+from tacit.accounting.answer import Answer, Output, total_cost
 from tacit.accounting.budget import Budget
 from tacit.audit.checks.findings import (
     CountingNoise,
@@ -45,7 +45,6 @@ from tacit.mechanisms import (
     StableVote,
     VoteCounts,
     VoteMechanism,
-    total_cost,
 )
 
 __all__ = ["check_audit", "check_path", "path_transcripts"]

@@ -38,13 +38,14 @@ class LogisticModel:
     Notes
     -----
     No classifier does better than the one that knows ``u``. Its error depends on ``z = u.x`` only,
-    which is standard normal: ``best_error`` is the integral of ``1 / (1 + exp(strength * |z|))``
-    against the normal density, computed by adaptive quadrature to about ten digits.
+    which is standard normal: ``best_logistic_error`` is the integral of
+    ``1 / (1 + exp(strength * |z|))`` against the normal density, computed by adaptive quadrature to
+    about ten digits.
 
     Examples
     --------
     >>> model = LogisticModel(strength=4.0, rng=np.random.default_rng(0))
-    >>> round(model.best_error, 4)
+    >>> round(best_logistic_error(model.strength), 4)
     0.1288
     >>> features, labels = model.draw(5, np.random.default_rng(1))
     >>> features.shape, labels.shape
@@ -83,11 +84,6 @@ class LogisticModel:
     def best_predict(self, features: FloatArray) -> IntArray:
         """Return the most likely label of each point."""
         return (features @ self.direction >= 0).astype(np.int64)
-
-    @property
-    def best_error(self) -> float:
-        """Error of the best classifier there is."""
-        return best_logistic_error(self.strength)
 
 
 def best_logistic_error(strength: float) -> float:

@@ -57,5 +57,5 @@ def not_finished(folder: Path, error: OSError) -> PersistenceError:
     """Return the error for shards that could not be written; it depends on no record."""
     return PersistenceError(
         f"The shards in {str(folder)!r} could not be written: {os.strerror(error.errno or 0)}. "
-        "What is done is kept: the same command goes on from there."
+        "What is done is kept: run the same command again to resume."
     )

@@ -17,7 +17,7 @@ from tacit.data.identifiers import checked_key
 from tacit.data.shards.header import Sharding
 from tacit.data.shards.storage import features, labels, parquet_table
 from tacit.errors import DamagedFile, InvalidArgument, PersistenceError
-from tacit.files.atomic import Source
+from tacit.files.atomic import PathLike
 from tacit.files.private import PrivateDirectory
 
 HEADER = "shards.json"
@@ -26,7 +26,7 @@ KEY = "key"
 WORK = "work"
 
 
-def open_shards(path: Source) -> ShardFolder:
+def open_shards(path: PathLike) -> ShardFolder:
     """Open a finished folder of shards.
 
     Parameters
@@ -43,8 +43,8 @@ def open_shards(path: Source) -> ShardFolder:
     with PrivateDirectory(folder) as opened:
         if HEADER not in opened.names():
             raise PersistenceError(
-                f"{str(folder)!r} holds no finished shards. If they were begun, the command that "
-                "began them goes on where it was stopped."
+                f"{str(folder)!r} holds no finished shards. If they were begun, run the "
+                "same command again to resume."
             )
         return ShardFolder(folder, Sharding.from_json(opened.read(HEADER)))
 

@@ -31,7 +31,7 @@ class Sharding:
     key_id : str
         A public name of the secret key.
     quoted_newlines : bool, default False
-        Whether a CSV file was read in which a quoted cell may go on in the next line.
+        Whether a CSV file was read in which a quoted cell may continue on the next line.
 
     Examples
     --------

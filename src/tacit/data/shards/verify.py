@@ -16,11 +16,11 @@ from tacit.data.shards.folder import (
 )
 from tacit.data.shards.progress import bar
 from tacit.errors import DamagedFile
-from tacit.files.atomic import Source
+from tacit.files.atomic import PathLike
 from tacit.files.private import PrivateDirectory
 
 
-def verify_shards(path: Source, *, progress: bool | None = False) -> ShardFolder:
+def verify_shards(path: PathLike, *, progress: bool | None = False) -> ShardFolder:
     """Check a finished folder of shards, one file at a time.
 
     Every file of the sharding is there and no other; the key is the one of the header; and every

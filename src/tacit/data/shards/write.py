@@ -23,7 +23,7 @@ from tacit.data.shards.sources import SourceFile, source_files
 from tacit.data.shards.storage import storage_types
 from tacit.data.tables import ReadOptions
 from tacit.errors import InvalidArgument
-from tacit.files.atomic import Source, sync_directory
+from tacit.files.atomic import PathLike, sync_directory
 from tacit.files.private import DIRECTORY_MODE, PrivateDirectory
 from tacit.noise import SecureNoise
 
@@ -54,7 +54,7 @@ class ShardingJob:
 
 
 def check_sources(
-    sources: Iterable[Source],
+    sources: Iterable[PathLike],
     *,
     n_shards: int,
     identifier: str,
@@ -85,8 +85,8 @@ def check_sources(
 
 
 def write_shards(
-    sources: Iterable[Source],
-    folder: Source,
+    sources: Iterable[PathLike],
+    folder: PathLike,
     *,
     n_shards: int,
     identifier: str,
@@ -100,8 +100,8 @@ def write_shards(
 ) -> ShardFolder:
     """Send every record to one of many Parquet files, by a keyed hash of its identifier.
 
-    Records never have to fit in memory. Stopped at any time, the same call goes on where it was;
-    called again when all is done, it does nothing.
+    Records never have to fit in memory. Stopped at any time, run the same command again to
+    resume; called again when all is done, it does nothing.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _shard(
 
 
 def _planned(job: ShardingJob, place: Path, key: bytes | None) -> bytes:
-    """Return the key of the run in this folder: of a new one, or of the one that goes on."""
+    """Return the key of the run in this folder: of a new one, or of the one that is resumed."""
     with PrivateDirectory(place) as opened:
         names = opened.names()
         if PLAN not in names:

@@ -84,7 +84,7 @@ def _public_rows(text: Iterator[str], path: Path, delimiter: str) -> Iterator[li
 def _rows_over_lines(
     text: Iterator[str], path: Path, reading: ReadOptions, *, private: bool
 ) -> Iterator[list[str]]:
-    """Yield rows of which quoted cells may go on in further lines, as ``WELL_FORMED`` assumes."""
+    """Yield rows of which quoted cells may span several lines, as ``WELL_FORMED`` assumes."""
     parser = csv.reader(
         (line + "\n" for line in text), delimiter=reading.delimiter, skipinitialspace=True
     )

@@ -61,7 +61,7 @@ class ReadOptions:
     columns : tuple of str, optional
         Names of the columns of CSV files that have no header.
     quoted_newlines : bool, default False
-        Whether a quoted cell of a CSV file may go on in the next line. One line is one record
+        Whether a quoted cell of a CSV file may continue on the next line. One line is one record
         otherwise. With it the guarantee rests on ``WELL_FORMED``.
     """
 

@@ -7,24 +7,17 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from tacit.accounting.budget import Neighbouring
 from tacit.data import PointReader
 from tacit.data.pool import n_rows
 from tacit.data.shards import ShardFolder
-from tacit.errors import InvalidArgument
-from tacit.estimators.inputs import (
-    PrivateRecords,
-    check_features,
-    check_shards,
-    class_list,
-    identifiers,
-    private_labels,
-    record_schema,
-    refuse_beside,
-)
-from tacit.estimators.oracle.settings import wants_estimate
+from tacit.estimators.checks import check_teachers, class_list
+from tacit.estimators.inputs import PrivateRecords, identifiers, private_labels, refuse_beside
 from tacit.estimators.protection import Protection, resolve_protection
+from tacit.estimators.schema_checks import record_schema
 from tacit.noise import NoiseSource
 from tacit.teachers.learner import takes_missing
+from tacit.teachers.on_shards import check_features
 
 
 @dataclass(frozen=True)
@@ -49,6 +42,7 @@ def oracle_reader(oracle: Any, X: Any, y: Any, groups: Any, X_public: Any) -> Po
 
 def read_oracle_inputs(
     oracle: Any,
+    neighbouring: Neighbouring,
     X: Any,
     y: Any,
     groups: Any,
@@ -58,12 +52,8 @@ def read_oracle_inputs(
 ) -> OracleInputs:
     """Return records, public points, classes and protection of a fit. Private."""
     if isinstance(X, ShardFolder):
-        if wants_estimate(oracle.mechanism, oracle.cutoff):
-            raise InvalidArgument(
-                '`cutoff` "estimate" needs records in memory: give a number, or "auto".'
-            )
-        check_shards(oracle, X)
-        check_features(X_public, X)
+        check_teachers(oracle.n_teachers, X.n_shards, "the number of shards")
+        check_features(X, X_public=X_public)
         records = PrivateRecords(shards=X)
     else:
         points = reader.records(X)
@@ -71,7 +61,7 @@ def read_oracle_inputs(
         records = PrivateRecords(points, labels, identifiers(groups, n_rows(points)))
     classes = class_list(oracle.classes)
     protection, assignment = resolve_protection(
-        oracle, records.n_records, records.people, noise, records.existing_teachers
+        neighbouring, records.n_records, records.people, noise, records.existing_teachers
     )
     like = None if X_public is None else reader.questions(X_public)
     return OracleInputs(replace(records, assignment=assignment), like, classes, protection)

@@ -17,9 +17,11 @@ from tacit.accounting.answer import Answer
 from tacit.accounting.budget import Budget, Neighbouring
 from tacit.accounting.price import price
 from tacit.data import PointReader, Schema
-from tacit.errors import InvalidArgument, LedgerError, PrivateValueError
+from tacit.errors import LedgerError, PrivateValueError
 from tacit.estimators.assumptions import oracle_assumptions, restore_assumptions
-from tacit.estimators.checks import refuse_silent
+from tacit.estimators.checks import noisy_budget, refuse_silent
+from tacit.estimators.combinations import check_oracle_combination
+from tacit.estimators.inputs import source_of
 from tacit.estimators.oracle import settings
 from tacit.estimators.oracle.budget_left import BudgetLeft
 from tacit.estimators.oracle.estimate import check_affordable, estimate_error, mean_error
@@ -160,13 +162,12 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
             A few public points that show what a point looks like: needed for texts and for data
             frames with columns other than numbers, and with shards. At least two per class.
         """
-        budget, noise = self._budget(), self._noise()
+        budget, noise = noisy_budget(self.epsilon, self.delta), self._noise()
+        neighbouring = check_oracle_combination(self, source_of(X), has_groups=groups is not None)
         questions = validation.positive_integer(n_questions=self.n_questions)
-        answers, part = settings.shares(
-            budget, estimated=settings.wants_estimate(self.mechanism, self.cutoff)
-        )
+        answers, part = settings.shares(budget, estimated=self.cutoff == "estimate")
         reader = oracle_reader(self, X, y, groups, X_public)
-        inputs = read_oracle_inputs(self, X, y, groups, X_public, reader, noise)
+        inputs = read_oracle_inputs(self, neighbouring, X, y, groups, X_public, reader, noise)
         protection, classes = inputs.protection, inputs.classes
         n_teachers = settings.teachers(self.n_teachers, protection, budget.epsilon)
         try_learner(self.learner, reader, inputs)
@@ -196,14 +197,6 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         source = VotingSource(teachers, vote, classes, delta=answers.delta)
         return self._open(terms, reader, source, ledger, noise)
 
-    def _budget(self) -> Budget:
-        budget = Budget(self.epsilon, self.delta)
-        if budget.delta == 0:
-            raise InvalidArgument("`delta` must be above 0 for a noisy vote, got 0.0.")
-        if self.learner is None:
-            raise InvalidArgument("`learner` must be an object with fit and predict, got None.")
-        return budget
-
     def _noise(self) -> NoiseSource:
         """The secure source. Tests override it; their releases are marked as insecure."""
         return SecureNoise()
@@ -212,12 +205,7 @@ class PrivateOracle(BaseEstimator):  # type: ignore[misc]
         return MemoryLedger(budget) if self.ledger is None else open_ledger(self.ledger)
 
     def _key(self, noise: NoiseSource) -> str:
-        if self.key is None:
-            return f"oracle-{noise.bits(64):016x}"
-        key: str = validation.instance(str, key=self.key)
-        if not key:
-            raise InvalidArgument("`key` must be a text that is not empty.")
-        return key
+        return f"oracle-{noise.bits(64):016x}" if self.key is None else self.key
 
     def _vote(
         self, budget: Budget, n_teachers: int, n_classes: int, questions: int, *, error: float

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit import validation
 from tacit.accounting.budget import Budget
-from tacit.errors import InvalidArgument
 from tacit.estimators.checks import number_of_teachers
 from tacit.estimators.protection import Protection
 from tacit.planning.cutoff import AUTO_SHARE, hard_questions, largest_cutoff
@@ -21,18 +19,6 @@ def teachers(n_teachers: Any, protection: Protection, epsilon: float) -> int:
     if protection.existing is not None:
         return protection.existing.n_teachers
     return number_of_teachers(n_teachers, protection.n_units, lambda n: teachers_for(n, epsilon))
-
-
-def wants_estimate(mechanism: Any, cutoff: Any) -> bool:
-    """Return whether the cut-off comes from a private estimate of the error."""
-    if cutoff != "estimate":
-        return False
-    if mechanism != "sparse":
-        raise InvalidArgument(
-            '`cutoff` "estimate" goes with mechanism="sparse"; the other mechanisms pay for '
-            "every answer and have no cut-off."
-        )
-    return True
 
 
 def shares(budget: Budget, *, estimated: bool) -> tuple[Budget, Budget | None]:
@@ -50,9 +36,8 @@ def cutoff(setting: Any, budget: Budget, *, n_teachers: int, questions: int, err
     than leave clear votes answerable, unless the caller insists on a number.
     """
     if not isinstance(setting, str):
-        return validation.positive_integer(cutoff=setting)
-    validation.one_of(("auto", "estimate"), cutoff=setting)
-    most = largest_cutoff(budget, n_teachers=n_teachers, questions=questions)
+        return int(setting)
+    most = largest_cutoff(budget, n_teachers=n_teachers, n_questions=questions)
     if setting == "auto":
         return min(most, max(1, round(AUTO_SHARE * questions)))
     return min(most, hard_questions(error, questions))

@@ -9,12 +9,12 @@ from numpy.typing import NDArray
 
 from tacit.data import PointReader
 from tacit.errors import InvalidArgument
-from tacit.estimators.inputs import generator, workers
+from tacit.estimators.checks import generator, workers
 from tacit.estimators.oracle.inputs import OracleInputs
 from tacit.teachers.holdout import train_and_test
 from tacit.teachers.learner import check_learner
 from tacit.teachers.on_shards import train_on_shards
-from tacit.teachers.train import train_teachers
+from tacit.teachers.train import Training, train_teachers
 from tacit.teachers.vote import TeacherEnsemble
 
 
@@ -36,19 +36,20 @@ def train_oracle(
     oracle: Any, inputs: OracleInputs, n_teachers: int, *, tested: bool
 ) -> tuple[TeacherEnsemble, NDArray[np.float64] | None]:
     """Return the teachers and, if they are tested, how often each erred. Private."""
-    rng, records = generator(oracle.random_state), inputs.records
-    training: dict[str, Any] = {
-        "classes": inputs.classes,
-        "like": inputs.like,
-        "n_jobs": workers(oracle.n_jobs),
-        "progress": oracle.verbose,
-    }
-    if records.shards is not None:
-        training["seed"] = int(rng.integers(2**31))
-        schema = records.shards.sharding.schema
-        return train_on_shards(oracle.learner, records.shards, schema=schema, **training), None
-    shards = records.split(inputs.protection.neighbouring, n_teachers, rng)
-    training["seed"] = int(rng.integers(2**31))
+    rng, records, learner = generator(oracle.random_state), inputs.records, oracle.learner
+    source, shards = records.shards, []
+    if source is None:
+        shards = records.split(inputs.protection.neighbouring, n_teachers, rng)
+    training = Training(
+        classes=inputs.classes,
+        seed=int(rng.integers(2**31)),
+        n_jobs=workers(oracle.n_jobs),
+        progress=oracle.verbose,
+    )
+    if source is not None:
+        schema = source.sharding.schema
+        return train_on_shards(learner, source, like=inputs.like, schema=schema, **training), None
+    given = learner, records.X, records.y, shards
     if tested:
-        return train_and_test(oracle.learner, records.X, records.y, shards, **training)
-    return train_teachers(oracle.learner, records.X, records.y, shards, **training), None
+        return train_and_test(*given, like=inputs.like, **training)
+    return train_teachers(*given, like=inputs.like, **training), None

@@ -8,21 +8,6 @@ from tacit import validation
 from tacit.errors import InvalidArgument
 
 
-def sauer_shelah(n: int, dimension: int) -> int:
-    """Lemma 2: ``sum over i <= d of C(n, i)`` labelings of n points at most.
-
-    The paper bounds the sum by ``(e n/d)^d`` (printed with m for n).
-
-    Examples
-    --------
-    >>> sauer_shelah(10, 2)
-    56
-    """
-    validation.integer(0, n=n)
-    validation.integer(0, dimension=dimension)
-    return sum(math.comb(n, i) for i in range(min(n, dimension) + 1))
-
-
 def exponential_sample(candidates: int, alpha: float, epsilon: float) -> float:
     """Lemma 4: records for which the exponential mechanism's expected excess error is alpha.
 

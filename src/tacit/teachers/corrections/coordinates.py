@@ -41,9 +41,9 @@ class Coordinates(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         width = X.shape[1] if getattr(X, "ndim", 0) == 2 else 0
         if width > _MOST_COORDINATES:
             raise InvalidArgument(
-                f"`representation` must make at most {_MOST_COORDINATES} coordinates with "
-                f"`rounds`, got {width}. Put a projection behind it, such as TruncatedSVD(150), or "
-                'leave it at "auto".'
+                f"`representation` must make at most {_MOST_COORDINATES} coordinates with the "
+                f"method Corrections, got {width}. Put a projection behind it, such as "
+                'TruncatedSVD(150), or leave it at "auto".'
             )
         table = dense(X)
         if table.ndim != 2 or not np.isfinite(table).all():

@@ -30,7 +30,7 @@ from tacit.teachers.teacher import FAILURES
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, RowBatch
 from tacit.teachers.workers.gather import gather
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 from tacit.teachers.workers.versions import versions_behind
 
 _POOL_ROWS = 1200
@@ -87,7 +87,7 @@ class LearnerCorrections:
     def _unmoved(self) -> FloatArray:
         """Return the contrasts of the learner that has seen no record, near zero. Public."""
         try:
-            with Quiet(), preserve_global_random():
+            with SuppressOutput(), preserve_global_random():
                 model = self._fitting(self.n_teachers, None)
                 return as_contrasts(class_scores(model, self._points, self._n_classes))
         except InvalidArgument:
@@ -96,12 +96,13 @@ class LearnerCorrections:
             raise InvalidArgument(
                 "`learner` must be able to fit public points, each once for every class, with "
                 f"`sample_weight`; {learner_name(self._fitting.recipe.learner)} failed: "
-                f"{type(error).__name__}: {error} Leave `rounds` out, or choose another learner."
+                f"{type(error).__name__}: {error} Choose another learner, or "
+                "the method Votes."
             ) from error
 
     def contributions(self, metric: Metric) -> Iterator[FloatArray]:
         """Yield blocks of one whitened correction per teacher, one row each. Private."""
-        with Quiet():
+        with SuppressOutput():
             shards = self._records.weighted(ResidualWeights(metric.weights, self._n_classes))
         numbers = range(self.n_teachers)
         yield from gather(
@@ -115,14 +116,14 @@ class LearnerCorrections:
             (k, take(self._points, chosen), residual_weights(given, metric.probabilities[chosen]))
             for k, (chosen, given) in enumerate(zip(points, labels, strict=True))
         ]
-        with Quiet(), preserve_global_random():
+        with SuppressOutput(), preserve_global_random():
             return self._task(metric)(RowBatch(shards))
 
     def _task(self, metric: Metric) -> _Correct:
         return _Correct(self._fitting, self._points, self._reference, metric)
 
     def close(self) -> None:
-        """Let go of workers."""
+        """Shut down the workers."""
         self._backend.close()
 
     def __repr__(self) -> str:

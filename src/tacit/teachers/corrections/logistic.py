@@ -21,7 +21,7 @@ from tacit.teachers.labels import UNKNOWN
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, Shard
 from tacit.teachers.workers.gather import gather
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 from tacit.teachers.workers.versions import versions_behind
 
 _NEWTON_STEPS = 5
@@ -78,7 +78,7 @@ class LogisticCorrections:
         self._backend = None if records.in_memory else Backend(n_jobs)
         self._stacks: list[Stack] = []
         if records.in_memory:
-            with Quiet():
+            with SuppressOutput():
                 everything = self._shards.batch(range(len(records)))
                 self._stacks = list(stacked(everything, pool.shape[1], n_classes))
 
@@ -87,7 +87,7 @@ class LogisticCorrections:
         task = LogisticTask(metric.whiten, metric.weights, self._n_classes)
         if self._backend is None:
             for stack in self._stacks:
-                with Quiet():
+                with SuppressOutput():
                     yield task.corrections(stack.features, stack.labels)
             return
         numbers = range(self.n_teachers)
@@ -106,7 +106,7 @@ class LogisticCorrections:
         )
 
     def close(self) -> None:
-        """Let go of workers."""
+        """Shut down the workers."""
         if self._backend is not None:
             self._backend.close()
 

@@ -46,7 +46,7 @@ class CorrectionRecords(Protocol):
     def in_coordinates(self, most: int | None = None) -> Shards:
         """Return shards of records in coordinates, with a constant, and of class positions.
 
-        Of a shard with more than ``most`` records, so many are drawn.
+        At most ``most`` records of each shard: of larger ones a random subset.
         """
 
     def weighted(self, weigh: Weigh) -> Shards:
@@ -168,7 +168,7 @@ class RecordsOnShards:
 
 
 def drawn(shard: IndexArray, number: int, most: int | None) -> IndexArray:
-    """Return at most so many of a shard's positions, in order.
+    """Return at most ``most`` of a shard's positions, in order.
 
     A function of the shard's own length, its number and ``most``: no other shard plays a part.
     """

@@ -36,7 +36,7 @@ class CorrectingTeachers(Protocol):
         """Return contributions of teachers of public points labelled by the student. Public."""
 
     def close(self) -> None:
-        """Let go of workers, if there are any."""
+        """Shut down the workers, if there are any."""
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ class Backend:
         return self._parallel
 
     def close(self) -> None:
-        """Let go of workers."""
+        """Shut down the workers."""
         pool, self._parallel = self._parallel, None
         if pool is not None:
             pool.__exit__(None, None, None)

@@ -48,7 +48,7 @@ class Batch(Protocol):
         """Numbers of the shards that could not be read."""
 
     def __iter__(self) -> Iterator[Shard]:
-        """Yield shards; what goes wrong with one is no error, for the others have to go on."""
+        """Yield shards; what goes wrong with one is no error, for the others have to continue."""
 
 
 class Shards(Protocol):
@@ -176,7 +176,7 @@ class ConvertedShards:
     ----------
     shards : Shards
     convert : callable
-        Must not raise over what records hold: the others of a batch have to go on.
+        Must not raise over what records hold: the others of a batch have to continue.
     """
 
     def __init__(self, shards: Shards, convert: Convert) -> None:

@@ -1,4 +1,4 @@
-"""Carry work on shards to workers, and see to it that every shard is accounted for.
+"""Run work on shards in joblib workers, and account for every shard.
 
 Workers come and go: one is killed, a disk fails on one node, another node hangs. Joblib's backend
 does the scheduling; here is only what is done about calls that did not come back. They are sent
@@ -27,7 +27,7 @@ from tacit.teachers.global_random import preserve_global_random
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, RowBatch, Shard, Shards
 from tacit.teachers.workers.retrying import Retrying, in_force
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 from tacit.teachers.workers.versions import differing, refuse_differing
 
 MOST_SHARDS_PER_TASK = 32
@@ -65,17 +65,17 @@ class Task(Protocol[_T_co]):
 
 
 @dataclass(frozen=True, repr=False)
-class _Done(Generic[_T]):
+class _TaskResult(Generic[_T]):
     """What came back from a worker. Private, but for the numbers."""
 
     numbers: tuple[int, ...]
     unread: tuple[int, ...]
-    made: _T
+    value: _T
 
 
 def _work(
     task: Task[_T], numbers: tuple[int, ...], batch: Batch, config: dict[str, Any]
-) -> _Done[_T] | dict[str, tuple[str, str]]:
+) -> _TaskResult[_T] | dict[str, tuple[str, str]]:
     """Run one task where the worker is, with scikit-learn configured as in the caller.
 
     A worker of other versions touches nothing and returns what differs.
@@ -83,11 +83,11 @@ def _work(
     differences = differing(task.versions)
     if differences:
         return differences
-    with config_context(**config), Quiet(), preserve_global_random():
+    with config_context(**config), SuppressOutput(), preserve_global_random():
         result = task(batch)
     if batch.unread:
         time.sleep(PAUSE_AFTER_UNREAD)
-    return _Done(numbers, tuple(batch.unread), result)
+    return _TaskResult(numbers, tuple(batch.unread), result)
 
 
 @dataclass
@@ -112,8 +112,8 @@ class _Group:
         return away, [number for number in left if number not in self.sent]
 
 
-class Carrier(Generic[_T]):
-    """Has a task done on shards by the active joblib backend.
+class ShardExecutor(Generic[_T]):
+    """Runs a task on shards with the active joblib backend.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ class Carrier(Generic[_T]):
                     for completed in sent:
                         group.back.update(completed.numbers)
                         unread += completed.unread
-                        yield len(completed.numbers) - len(completed.unread), completed.made
+                        yield len(completed.numbers) - len(completed.unread), completed.value
             except TacitError:
                 raise
             except Exception as error:
@@ -190,7 +190,7 @@ class Carrier(Generic[_T]):
     def _per_task(self) -> int:
         return shards_per_task(len(self._shards), self._backend.n_workers)
 
-    def _sent(self, group: _Group) -> Generator[_Done[_T], None, None]:
+    def _sent(self, group: _Group) -> Generator[_TaskResult[_T], None, None]:
         config = get_config()
         # What alone decides over a shard must not depend on how long others took.
         patience = self._patience
@@ -210,7 +210,7 @@ class Carrier(Generic[_T]):
         try:
             with closing(self._backend.results(calls(), patience=patience)) as results:
                 for result in results:
-                    if isinstance(result, _Done):
+                    if isinstance(result, _TaskResult):
                         yield result
                     else:
                         # What is under way is waited for: joblib's own workers may print the
@@ -252,9 +252,9 @@ class Carrier(Generic[_T]):
         nothing: list[Shard] = []
         call = joblib.delayed(_work)(self._task, (), RowBatch(nothing), get_config())
         patience = max(SHORTEST_PATIENCE_TO_START, self._how.patience)
-        few = min(FIRST_TRIED, self._backend.n_workers)
+        n_trial_tasks = min(FIRST_TRIED, self._backend.n_workers)
         try:
-            results = list(self._backend.results(iter([call] * few), patience=patience))
+            results = list(self._backend.results(iter([call] * n_trial_tasks), patience=patience))
         except Exception as error:
             raise WorkersFailed(
                 "Workers of the active joblib backend cannot do a task without any records: "
@@ -262,7 +262,7 @@ class Carrier(Generic[_T]):
                 "the learner must be one that can be sent (pickled)."
             ) from error
         for one in results:
-            if not isinstance(one, _Done):
+            if not isinstance(one, _TaskResult):
                 refuse_differing(one)
 
     def _warn_unreadable(self, unreadable: list[int], n_shards: int) -> None:

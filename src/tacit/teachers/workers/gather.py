@@ -16,7 +16,7 @@ from tacit.teachers.vote import add_votes
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Shards
 from tacit.teachers.workers.checkpoint import VoteCheckpoint
-from tacit.teachers.workers.executor import Carrier, Task
+from tacit.teachers.workers.executor import ShardExecutor, Task
 from tacit.teachers.workers.tasks import CountTask, TrainTask, VoteTask
 
 _T = TypeVar("_T")
@@ -123,14 +123,14 @@ def gather(
 ) -> Iterator[_T]:
     """Yield what the task makes of batches of shards, in the order in which they finish.
 
-    A ``backend`` stays open for the next task; without one, workers are let go of at the end.
+    A ``backend`` stays open for the next task; without one, workers are shut down at the end.
     """
     hidden = None if progress is None else not progress
     done_before = len(shards) - len(numbers)
     with tqdm(
         total=len(shards), initial=done_before, desc="teachers", unit="shard", disable=hidden
     ) as bar:
-        for n_done, result in Carrier(task, shards, n_jobs=n_jobs, backend=backend).results(
+        for n_done, result in ShardExecutor(task, shards, n_jobs=n_jobs, backend=backend).results(
             numbers
         ):
             bar.update(n_done)

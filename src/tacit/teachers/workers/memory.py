@@ -19,7 +19,7 @@ from tacit.teachers.learner import learner_name, recipe, shard_seed
 from tacit.teachers.rows import row_access, take
 from tacit.teachers.teacher import fit_recipe
 from tacit.teachers.workers.executor import shards_per_task
-from tacit.teachers.workers.suppress_output import Quiet
+from tacit.teachers.workers.suppress_output import SuppressOutput
 
 _IN_FLIGHT = 3
 """Tasks per worker that hold rows: one at work, two waiting (joblib's default)."""
@@ -112,7 +112,7 @@ def estimate_memory(
 
 def _model_bytes(learner: Any, points: Any, classes: ClassList) -> int:
     labels = classes.labels[np.arange(n_rows(points)) % len(classes)]
-    with Quiet():
+    with SuppressOutput():
         teacher = fit_recipe(recipe(learner), points, labels, classes, shard_seed(0, 0))
         if teacher.model is None:
             raise InvalidArgument(

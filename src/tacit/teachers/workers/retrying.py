@@ -12,7 +12,7 @@ from tacit import validation
 
 @dataclass(frozen=True)
 class Retrying:
-    """What is done about faults. Public; see ``retrying``."""
+    """Retry settings. Public; see ``retrying``."""
 
     attempts: int = 3
     patience: float = 900.0
@@ -29,13 +29,12 @@ def in_force() -> Retrying:
 
 @contextmanager
 def retrying(*, attempts: int = 3, patience: float = 900.0) -> Iterator[None]:
-    """Set how often, and how soon, work is tried again that a worker did not finish.
+    """Set how often work that a worker did not finish is retried, and after how long.
 
     Parameters
     ----------
     attempts : int
-        So often a shard is tried all by itself, or read, before its teacher is the one that
-        votes for the first class.
+        Attempts per shard before its teacher falls back to the first class.
     patience : float
         Seconds without any result after which a cluster's unfinished work is sent again. Make it
         longer than one task takes; it doubles whenever it was too short. Workers of this machine

@@ -21,7 +21,7 @@ class _Sink(io.TextIOBase):
         return len(text)
 
 
-class Quiet:
+class SuppressOutput:
     """A context in which learners print nothing and use one thread each.
 
     Warnings, prints and log records of a learner can hold data ("feature 3 is constant"), and
@@ -36,10 +36,10 @@ class Quiet:
     _stack: contextlib.ExitStack
 
     def __enter__(self) -> None:
-        with Quiet._lock:
-            if Quiet._depth == 0:
-                Quiet._stack = _entered()
-            Quiet._depth += 1
+        with SuppressOutput._lock:
+            if SuppressOutput._depth == 0:
+                SuppressOutput._stack = _entered()
+            SuppressOutput._depth += 1
 
     def __exit__(
         self,
@@ -47,10 +47,10 @@ class Quiet:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with Quiet._lock:
-            Quiet._depth -= 1
-            if Quiet._depth == 0:
-                Quiet._stack.close()
+        with SuppressOutput._lock:
+            SuppressOutput._depth -= 1
+            if SuppressOutput._depth == 0:
+                SuppressOutput._stack.close()
 
 
 def _entered() -> contextlib.ExitStack:
