@@ -16,6 +16,7 @@ from tacit.accounting.plan import Plan
 from tacit.data import PointReader, Schema
 from tacit.data.pool import PublicPool, n_rows
 from tacit.data.representations.coordinates import PoolRepresentation
+from tacit.data.representations.encoding import is_table
 from tacit.estimators.assumptions import fit_assumptions
 from tacit.estimators.checks import number_of_teachers
 from tacit.estimators.learner_kinds import is_linear
@@ -56,6 +57,7 @@ _CLIP = {True: 0.35, False: 0.25}
 _TYPICAL = {True: 1.0, False: 0.25}
 """Radius over the length of public teachers' contributions, at most."""
 
+_MOST_LINEAR = 150
 _FLATTEN = 0.25
 """Steps and kernels of rare values are weak directions of the pool, and tell most."""
 
@@ -207,15 +209,12 @@ def resolve_corrections(
     )
     rounds = _rounds(corrections.rounds, built_in)
     shard_size = _shard_size(corrections.shard_size, protection, n_teachers)
-    n_records = n_units or n_teachers * shard_size
     representation = fit_representation(
         settings.representation,
         pool,
-        PoolRepresentation(
-            coordinates_for(n_records, budget.epsilon),
-            scale=LENGTH,
-            flatten=_FLATTEN,
-            curved=settings.representation is not None,
+        _automatic(
+            coordinates_for(n_units or n_teachers * shard_size, budget.epsilon),
+            curved=built_in and settings.representation is not None and is_table(pool.points),
         ),
     )
     transformed = represented(representation, pool.points)
@@ -247,6 +246,13 @@ def resolve_corrections(
             settings.ledger, protection, representation, own_features, input_assumptions
         ),
     )
+
+
+def _automatic(n_coordinates: int, *, curved: bool) -> PoolRepresentation:
+    """Return a representation in which a student bends, or one in which it is linear."""
+    if curved:
+        return PoolRepresentation(n_coordinates, scale=LENGTH, flatten=_FLATTEN, curved=True)
+    return PoolRepresentation(min(n_coordinates, _MOST_LINEAR), scale=LENGTH)
 
 
 def _rounds(rounds: Any, built_in: bool) -> int:

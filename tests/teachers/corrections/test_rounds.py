@@ -15,15 +15,6 @@ from tacit.teachers.corrections.metric import Metric
 from tacit.teachers.corrections.records import RecordsInMemory
 
 
-@pytest.mark.parametrize("rounds", [1, 2, 4, 8, 30])
-def test_steps_are_whole_at_first_and_never_grow(rounds):
-    schedule = Schedule(rounds, 0.4)
-    gains = [schedule.gain(number) for number in range(rounds)]
-    assert gains[0] == 1.0
-    assert all(0 < after <= before for before, after in zip(gains, gains[1:], strict=False))
-    assert 1 <= schedule.averaged <= rounds
-
-
 class Silent:
     """Teachers whose public side is as usual and whose records say nothing."""
 

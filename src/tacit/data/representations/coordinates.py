@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit import validation
 from tacit.data.representations.curved import CurvedFeatures
-from tacit.data.representations.encoding import NARROW, encoder_for
+from tacit.data.representations.encoding import NARROW, encoder_for, is_table
 from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
@@ -80,8 +80,7 @@ class PoolRepresentation(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidArgument("`X` must hold at least two public points.")
         self.n_features_in_ = int(encoded.shape[1])
         self.curves_ = None
-        is_text = sp.issparse(encoded) and not sp.issparse(X)
-        if self.curved and not is_text and self.n_features_in_ <= NARROW:
+        if self.curved and is_table(X):
             self.curves_ = CurvedFeatures().fit(encoded)
             encoded = self.curves_.transform(encoded)
         self.center_, self.directions_ = _principal(encoded, self.n_components, self.flatten)

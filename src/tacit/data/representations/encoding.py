@@ -38,6 +38,13 @@ def encoder_for(X: Any) -> Any:
     return NumberEncoder()
 
 
+def is_table(X: Any) -> bool:
+    """Return whether public points are a table of columns, not texts or counts of many words."""
+    if sp.issparse(X):
+        return bool(X.shape[1] <= NARROW)
+    return getattr(X, "ndim", 1) == 2
+
+
 class FrameEncoder(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Columns of a data frame as numbers, each by its kind in the pool.
 

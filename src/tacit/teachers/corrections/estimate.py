@@ -2,10 +2,8 @@
 
 Every round proposes weights: where the student stood, and a full step in the direction that was
 released. A proposal is the sum of where the student should be and of noise of known size. So the
-recent proposals are averaged, and the average is shrunk where it is hardly more than noise: block
-by block of coordinates, by James and Stein's rule, which on average is nearer to the truth than
-the average itself, whatever the truth is. Few records then make a plain student, many a rich one,
-and nobody has to guess in advance how many coordinates a budget supports.
+recent proposals are averaged, and the average is shrunk where it is hardly more than noise, block
+by block of coordinates. With few records the student stays plain, with many it becomes rich.
 """
 
 from __future__ import annotations
@@ -32,15 +30,16 @@ class Proposal:
 def estimate(proposals: Sequence[Proposal], metric: Metric) -> FloatArray:
     """Return the student's weights: one row per coordinate, the last for the constant.
 
-    Proposals of the second half are averaged: earlier ones were made far away, where a full step
+    Proposals of the last third are averaged: earlier ones were made far away, where a full step
     does not lead to the truth. Post-processing of releases: free of charge.
 
     References
     ----------
-    James and Stein (1961). Blocks that double in size: Cai (1999), Annals of Statistics 27(3), for
-    coordinates in decreasing order of what is expected of them.
+    Cai (1999), Annals of Statistics 27(3): shrinking blocks that double in size, for coordinates in
+    decreasing order of what is expected of them. Departure: the square of James and Stein's ratio,
+    which takes less from blocks with a clear signal; chosen on development splits.
     """
-    recent = proposals[len(proposals) // 2 :]
+    recent = proposals[2 * len(proposals) // 3 :]
     precisions = np.array([one.deviation**-2.0 for one in recent])
     mean = np.tensordot(precisions / precisions.sum(), [one.weights for one in recent], axes=1)
     variance = 1 / float(precisions.sum())
@@ -58,12 +57,12 @@ def estimate(proposals: Sequence[Proposal], metric: Metric) -> FloatArray:
 
 
 def _kept_share(block: FloatArray, variance: float) -> float:
-    """Return by how much a block is shrunk: James and Stein's positive part.
+    """Return by how much a block is shrunk: to nothing when it is no longer than noise would be.
 
     Examples
     --------
     >>> _kept_share(np.full((8, 1), 2.0), 1.0), _kept_share(np.full((8, 1), 0.5), 1.0)
-    (0.75, 0.0)
+    (0.9375, 0.0)
     """
     squared = float((block**2).sum())
-    return max(0.0, 1 - block.size * variance / squared) if squared > 0 else 0.0
+    return max(0.0, 1 - (block.size * variance / squared) ** 2) if squared > 0 else 0.0
