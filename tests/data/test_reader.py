@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tacit.data import Column, Layout, PointReader, Schema
 from tacit.data.cells import texts
-from tacit.data.containers import columns_in
+from tacit.data.containers import cells_of, columns_in
 
 pd = pytest.importorskip("pandas")
 
@@ -137,6 +137,29 @@ ODD_ROWS = {
 def test_a_row_that_is_none_has_missing_cells(make):
     found = PointReader(Schema.of_numbers(2)).records([[1, 2], make(), (3, 4)])
     assert np.array_equal(found, [[1, 2], [np.nan, np.nan], [3, 4]], equal_nan=True)
+
+
+class Arrayed:
+    """A cell that raises when NumPy makes an array of it."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("secret")
+
+
+class Sized(list):
+    """A cell that raises when NumPy looks how many elements it has."""
+
+    def __len__(self):
+        raise MemoryError("secret")
+
+
+@pytest.mark.parametrize("make", [Arrayed, Sized])
+def test_numpy_does_not_look_into_the_cells_of_a_masked_array(make):
+    table = np.arange(8.0).reshape(4, 2).astype(object)
+    table[1, 0] = make()
+    found = PointReader(Schema.of_numbers(2)).records(np.ma.array(table, mask=False))
+    assert np.isnan(found[1, 0]) and np.isfinite(found[[0, 2, 3]]).all()
+    assert texts(cells_of(np.ma.array(table[:, 0], mask=False))) == ["0", None, "4", "6"]
 
 
 @pytest.mark.parametrize("unit", ["D", "s", "ns"])
