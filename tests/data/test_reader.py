@@ -195,3 +195,10 @@ def test_times_that_python_has_no_value_for_are_missing_without_a_word(capfd):
     found = PointReader(Schema([Column("a", "date"), Column("b")])).records(frame)
     assert found["a"].isna().tolist() == [False, True, True] and found["b"].isna().all()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("make", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_questions_come_in_any_sparse_matrix(make):
+    reader = PointReader(Schema.of_numbers(2, sparse=True))
+    table = sparse.csr_matrix([[1.0, 0], [0, 2]])
+    assert np.array_equal(reader.questions(table.asformat(make)).toarray(), table.toarray())

@@ -61,8 +61,9 @@ class Loud(Fingerprint):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remember the digest of the records, or fail."""
         super().fit(X, y, sample_weight)
-        ways = (self._log, self._write, self._raise, self._cancel, self._say_nothing)
-        ways[self.seed_ % len(ways)]()
+        ways = (self._log, self._write, self._raise, self._cancel)
+        if self.seed_ % 12 < len(ways):  # seldom: it must not fail on public points
+            ways[self.seed_ % 12]()
         return self
 
     def _log(self) -> None:
@@ -77,9 +78,6 @@ class Loud(Fingerprint):
 
     def _cancel(self) -> None:
         raise asyncio.CancelledError(self.seed_)
-
-    def _say_nothing(self) -> None:
-        pass
 
 
 class Hashed(TransformerMixin, BaseEstimator):

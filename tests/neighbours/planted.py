@@ -23,7 +23,7 @@ from tests.neighbours.pairs import Pair
 READ = "tacit.estimators.classifier.read_inputs"
 """Reads what a fit was given: (estimator, X, y, X_public, groups, rng) to ``Inputs``."""
 
-PROTECTED = "tacit.estimators.classifier.resolve_protection"
+PROTECTED = "tacit.estimators.resolve.resolve_protection"
 """Resolves what is protected: (settings, n_records, people, ...) to (protection, assignment)."""
 
 

@@ -47,7 +47,7 @@ _EXACT = 2.0**53
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
 _COMPLEX = re.compile(
-    r"\({0}[+-]{0}j\)|-?{0}j".replace("{0}", r"(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)"), re.ASCII
+    r"\(-?{0}[+-]{0}j\)|-?{0}j".replace("{0}", r"(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)"), re.ASCII
 )  # as Python and NumPy write one
 _DATE = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?|/(?P<month2>\d\d?)/(?P<day2>\d\d?))"
