@@ -91,16 +91,17 @@ def test_odd_rows_change_no_word_of_what_is_said(desk: Any) -> None:
     assert plain[0] == 0
 
 
+@pytest.mark.parametrize("kind", [ValueError, BaseException, GeneratorExit])
 def test_an_error_that_is_not_ours_is_not_quoted(
-    desk: Any, monkeypatch: pytest.MonkeyPatch
+    desk: Any, monkeypatch: pytest.MonkeyPatch, kind: type[BaseException]
 ) -> None:
     def fails(*_: Any, **__: Any) -> Any:
-        raise ValueError("could not convert canarybird")
+        raise kind("could not convert canarybird")
 
     monkeypatch.setattr(private_run.ProjectClassifier, "fit", fails)
     result = desk.fit()
     assert result.exit_code == exit_codes.DEFECT
-    assert "canarybird" not in result.output and "Unexpected ValueError" in result.stderr
+    assert "canarybird" not in result.output and f"Unexpected {kind.__name__}" in result.stderr
     assert len(list((desk.folder / ".tacit" / "runs").glob("*.run"))) == 1
 
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from tacit.data import Column, Layout, PointReader, Schema
 from tacit.data.cells import texts
-from tacit.data.containers import columns_in
+from tacit.data.containers import cells_of, columns_in
 
 pd = pytest.importorskip("pandas")
 
@@ -139,6 +139,29 @@ def test_a_row_that_is_none_has_missing_cells(make):
     assert np.array_equal(found, [[1, 2], [np.nan, np.nan], [3, 4]], equal_nan=True)
 
 
+class Arrayed:
+    """A cell that raises when NumPy makes an array of it."""
+
+    def __array__(self, *_, **__):
+        raise RuntimeError("secret")
+
+
+class Sized(list):
+    """A cell that raises when NumPy looks how many elements it has."""
+
+    def __len__(self):
+        raise MemoryError("secret")
+
+
+@pytest.mark.parametrize("make", [Arrayed, Sized])
+def test_numpy_does_not_look_into_the_cells_of_a_masked_array(make):
+    table = np.arange(8.0).reshape(4, 2).astype(object)
+    table[1, 0] = make()
+    found = PointReader(Schema.of_numbers(2)).records(np.ma.array(table, mask=False))
+    assert np.isnan(found[1, 0]) and np.isfinite(found[[0, 2, 3]]).all()
+    assert texts(cells_of(np.ma.array(table[:, 0], mask=False))) == ["0", None, "4", "6"]
+
+
 @pytest.mark.parametrize("unit", ["D", "s", "ns"])
 @pytest.mark.parametrize("kind", ["datetime64", "timedelta64"])
 def test_times_in_a_masked_array_do_not_depend_on_their_unit(kind, unit):
@@ -172,3 +195,10 @@ def test_times_that_python_has_no_value_for_are_missing_without_a_word(capfd):
     found = PointReader(Schema([Column("a", "date"), Column("b")])).records(frame)
     assert found["a"].isna().tolist() == [False, True, True] and found["b"].isna().all()
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize("make", ["bsr", "coo", "csc", "csr", "dia", "dok", "lil"])
+def test_questions_come_in_any_sparse_matrix(make):
+    reader = PointReader(Schema.of_numbers(2, sparse=True))
+    table = sparse.csr_matrix([[1.0, 0], [0, 2]])
+    assert np.array_equal(reader.questions(table.asformat(make)).toarray(), table.toarray())

@@ -112,3 +112,18 @@ def test_a_table_is_read_from_a_file_by_a_schema(tmp_path) -> None:
     assert table["code"].astype(object).fillna("").tolist()[::3] == ["010", "A3"]
     with pytest.raises(InvalidArgument, match="Missing: 'size'"):
         read_table(tmp_path / "x.csv", Schema([Column("size")]))
+
+
+@pytest.mark.parametrize("names", [[("a", "b"), ("a", "c")], [("a", 1), "b"], [1.5, 2], ["a", 7]])
+def test_names_survive_saving(names) -> None:
+    frame = pd.DataFrame([[1, "x"], [2, "y"]], columns=pd.Index(names))
+    schema = Schema.infer(frame)
+    assert PointReader(schema).records(frame).columns.equals(frame.columns)
+    assert Schema.from_json(schema.to_json()) == schema
+
+
+@pytest.mark.parametrize("name", [pd.Timestamp("2020-01-01"), float("nan"), ("a", object())])
+def test_names_that_no_file_holds_are_refused_in_words(name) -> None:
+    schema = Schema([Column(name), Column("b")])
+    with pytest.raises(InvalidArgument, match="Rename the column"):
+        schema.to_json()

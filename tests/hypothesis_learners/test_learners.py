@@ -18,6 +18,7 @@ from tacit.accounting import prediction as prices
 from tacit.accounting.budget import Budget, Neighbouring
 from tacit.accounting.events import RelabelledRun
 from tacit.audit import SeededNoise
+from tacit.data.assumptions import KEEPS_ROW, LAST_DIGIT, READING
 from tacit.errors import (
     BudgetExceeded,
     InvalidArgument,
@@ -81,6 +82,7 @@ def test_the_guarantee_is_within_the_budget_and_known_before_any_answer(learner)
     assert found.guarantee_.delta <= learner.delta
     assert found.guarantee_.epsilon > 0.8 * learner.epsilon  # and uses most of it
     assert found.privacy_.spent_epsilon == 0.0
+    assert {READING, KEEPS_ROW, LAST_DIGIT} <= set(found.privacy_.assumptions)
     found.ask([0.05])
     assert 0 < found.privacy_.spent_epsilon <= found.guarantee_.epsilon
     assert found.privacy_.secure and found.privacy_.questions == 1

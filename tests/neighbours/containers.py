@@ -150,6 +150,13 @@ def _polars_csv(columns: Columns) -> Any:
     return pl.read_csv(csv_text(columns).encode(), infer_schema_length=None)
 
 
+def _polars_dates(columns: Columns) -> Any:
+    import polars as pl
+
+    content = csv_text(columns).encode()
+    return pl.read_csv(content, infer_schema_length=None, try_parse_dates=True)
+
+
 def _polars(columns: Columns) -> Any:
     import polars as pl
 
@@ -247,7 +254,11 @@ def _arrow_csv(columns: Columns) -> Any:
     return pyarrow.csv.read_csv(io.BytesIO(csv_text(columns).encode("utf-8", "replace")))
 
 
-POLARS: Mapping[str, Callable[[Columns], Any]] = {"polars_csv": _polars_csv, "polars": _polars}
+POLARS: Mapping[str, Callable[[Columns], Any]] = {
+    "polars_csv": _polars_csv,
+    "polars_dates": _polars_dates,
+    "polars": _polars,
+}
 ARRAYS: Mapping[str, Callable[[Columns], Any]] = {
     "array": _array,
     "fortran": _fortran,
@@ -256,6 +267,7 @@ ARRAYS: Mapping[str, Callable[[Columns], Any]] = {
     "tuples": lambda columns: [tuple(row) for row in _rows(columns)],
     "row_arrays": lambda columns: [_object_vector(row) for row in _rows(columns)],
     "masked": _masked,
+    "masked_objects": lambda columns: np.ma.array(_objects(columns), mask=False),
 }
 SPARSE: Mapping[str, Callable[[Columns], Any]] = {
     "csr": _sparse,
@@ -333,6 +345,8 @@ VECTORS: Mapping[str, Callable[[Sequence[Cell]], Any]] = {
     )["label"],
     "polars": _polars_series,
     "masked": lambda cells: np.ma.array(_numpy(list(cells)), mask=False),
+    "masked_objects": lambda cells: np.ma.array(_object_vector(cells), mask=False),
+    "polars_dates": lambda cells: _polars_dates({"label": cells, "end": [0] * len(cells)})["label"],
     "index": lambda cells: _series(cells).array,
     "arrow_array": _arrow_array,
     "arrow_dictionary": lambda cells: _arrow_array(cells).dictionary_encode(),
@@ -341,7 +355,8 @@ VECTORS: Mapping[str, Callable[[Sequence[Cell]], Any]] = {
 
 def vectors() -> tuple[str, ...]:
     """Return the containers of one column that this environment has."""
-    return tuple(name for name in VECTORS if name != "polars" or importlib.util.find_spec("polars"))
+    has_polars = importlib.util.find_spec("polars") is not None
+    return tuple(name for name in VECTORS if has_polars or not name.startswith("polars"))
 
 
 def build_vector(container: str, cells: Sequence[Cell]) -> Any:

@@ -44,6 +44,13 @@ class Unfriendly:
         return "Unfriendly()"
 
 
+class Arrayed:
+    """A cell that raises when NumPy looks into it."""
+
+    def __array__(self, *_: object, **__: object) -> NoReturn:
+        raise RuntimeError("no array")
+
+
 class Ends(Decimal):
     """A number whose conversion raises what is no Exception."""
 
@@ -81,13 +88,17 @@ TEXTS: tuple[str, ...] = (
     "__index_level_0__", "9" * 5000 + "x", "\0 " * 3000, "9" * 4000 + " days", "2020/03/04",
     "20200304", "0000/01/01", "2020-03-04T24:00", "4 March 2020", "25:61", "-1 days +23:00:00",
     "(a, b]", "\U0010ffff", "\xa0", "1E5000", "0x" + "f" * 20, "1234567890123.5", "\ud800" * 3,
+    "0xFFFFFFFFFFFFFFFF", "2020-03-04T1020", "2020-03-04 10:20:30 PM", "2020-03-04T23:59:60", "nat",
+    "2020-03-04 10:20:30 UTC", "9999-12-31T23:59:59-14:00", "10:20:30.123456789", "1:2:3", "(2+0j)",
+    "(2+1j)", "2020-03-04" + " " * 5000 + "x",
 )  # fmt: skip
 
 NUMBERS: tuple[Any, ...] = (
     0, -1, 7, 7.0, -0.0, 0.5, 1e308, -1e308, 5e-324, 2**31, 2**53 + 1, 2**63 - 1, 2**63, 2**64,
     -(2**70), 10**30, 10**400, float("inf"), float("-inf"), float("nan"), True, False,
     np.float32(0.1), np.int8(-3), np.uint64(2**64 - 1), np.bool_(True), 1j, 10**5000,
-    np.float16(0.5), np.longdouble(0.5), 1234567890123.5, 2.2250738585072014e-308,
+    2 + 0j, np.complex64(3), np.float16(0.5), np.longdouble(0.5), 1234567890123.5,
+    2.2250738585072014e-308,
 )  # fmt: skip
 
 MACHINE_NUMBERS: tuple[Any, ...] = tuple(
@@ -104,6 +115,7 @@ OBJECTS: tuple[Any, ...] = (
     Word.A3, uuid.UUID(int=7), Fraction(1, 3), Fraction(10**400, 3), Decimal("sNaN"), pd.NA, pd.NaT,
     pd.Timestamp("2021-02-03", tz="Europe/Berlin"), pd.Period("2020Q1"), pd.Interval(0, 1.5),
     np.datetime64("10000-01-01"), np.datetime64("-0044-03-15"), np.timedelta64(5, "M"),
+    np.datetime64("2021-02-03T04:05:06.000000001"), pd.Timedelta(1, "ns"), Arrayed(),
     np.str_("A3"), np.bytes_(b"A3"), np.void(b"A3"), dt.time(3, 4, tzinfo=dt.UTC), range(3),
     dt.datetime.min.replace(tzinfo=dt.timezone(dt.timedelta(hours=12))), {1}, bytearray(b"A3"),
 )  # fmt: skip

@@ -6,7 +6,10 @@ changes in any way, about half of its votes change. What it was fitted on is als
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
+import logging
+import os
 from typing import Any, Self
 
 import numpy as np
@@ -50,6 +53,31 @@ class Fingerprint(ClassifierMixin, BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
         return tags
+
+
+class Loud(Fingerprint):
+    """Does over some shards what a learner should not: speaks, or raises what is no exception."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Remember the digest of the records, or fail."""
+        super().fit(X, y, sample_weight)
+        ways = (self._log, self._write, self._raise, self._cancel)
+        if self.seed_ % 12 < len(ways):  # seldom: it must not fail on public points
+            ways[self.seed_ % 12]()
+        return self
+
+    def _log(self) -> None:
+        logging.getLogger("learner").log(60, "%d", self.seed_)
+
+    def _write(self) -> None:
+        for descriptor in (1, 2):
+            os.write(descriptor, b"%d" % self.seed_)
+
+    def _raise(self) -> None:
+        raise GeneratorExit(self.seed_)
+
+    def _cancel(self) -> None:
+        raise asyncio.CancelledError(self.seed_)
 
 
 class Hashed(TransformerMixin, BaseEstimator):

@@ -5,11 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import logging
+import os
 import pickle
+import shutil
+import sys
+import tempfile
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler
 from sklearn.tree import DecisionTreeClassifier
 from tests.neighbours.containers import NotBuilt, build, build_vector
-from tests.neighbours.learners import Fingerprint, Hashed, Indifferent, digest_of
+from tests.neighbours.learners import Fingerprint, Hashed, Indifferent, Loud, digest_of
 from tests.neighbours.pairs import Pair, choose
 from tests.neighbours.seams import Halt, Record, intercepted
 from tests.support.method_settings import with_method
@@ -29,6 +34,9 @@ from tacit import Corrections, PATEClassifier, PrivateOracle, Votes
 from tacit.mechanisms import GaussianVote
 
 EPSILON, DELTA = 50.0, 1e-3
+
+CACHE = Path(tempfile.gettempdir()) / f"neighbours-cache-{os.getpid()}"
+"""Where learners that keep a cache keep it: the same place for both sides of a pair."""
 
 
 @dataclass
@@ -66,6 +74,8 @@ def observe(pair: Pair, side: int, *, complete: bool, before: Observation | None
             intercepted(found.record, pair.settings, before=earlier, halt=not complete),
         ):
             action(found.public)
+    found.public["cache"] = sorted(str(one.relative_to(CACHE)) for one in CACHE.rglob("*"))
+    shutil.rmtree(CACHE, ignore_errors=True)
     return found
 
 
@@ -87,11 +97,16 @@ def watched(public: dict[str, Any]) -> Iterator[None]:
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            with (
+                _descriptors(public),
+                contextlib.redirect_stdout(out),
+                contextlib.redirect_stderr(err),
+            ):
                 yield
-        except Halt:
-            pass
-        except Exception as error:
+        except (Halt, KeyboardInterrupt) as stop:
+            if not isinstance(stop, Halt):
+                raise
+        except BaseException as error:
             public["exception"] = _error(error)
         finally:
             root.removeHandler(log)
@@ -100,6 +115,25 @@ def watched(public: dict[str, Any]) -> Iterator[None]:
         f"{one.category.__name__} {one.filename}:{one.lineno} {one.message}" for one in said
     ]
     public["stdout"], public["stderr"], public["log"] = out.getvalue(), err.getvalue(), log.lines
+
+
+@contextlib.contextmanager
+def _descriptors(public: dict[str, Any]) -> Iterator[None]:
+    """Write down what goes to standard output and error below Python."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with tempfile.TemporaryFile() as said:
+        saved = {number: os.dup(number) for number in (1, 2)}
+        try:
+            for number in saved:
+                os.dup2(said.fileno(), number)
+            yield
+        finally:
+            for number, before in saved.items():
+                os.dup2(before, number)
+                os.close(before)
+            said.seek(0)
+            public["descriptors"] = said.read()
 
 
 class _Lines(logging.Handler):
@@ -224,13 +258,16 @@ def _even(labels: Any, size: int, even_sigma: float) -> float:
 def draw_learner(pair: Pair, rng: np.random.Generator) -> ClassifierMixin:
     """Return the learner of a complete fit: mostly the one that notices everything."""
     kind = rng.random()
+    if kind < 0.15:
+        return Loud()
     if kind < 0.5:
         return Fingerprint()
     front = {"numbers": SimpleImputer(keep_empty_features=True), "sparse": MaxAbsScaler()}.get(
         pair.form, Hashed()
     )
     if kind < 0.75:
-        return make_pipeline(front, DecisionTreeClassifier(max_depth=4))
+        cache = str(CACHE) if rng.random() < 0.5 else None
+        return make_pipeline(front, DecisionTreeClassifier(max_depth=4), memory=cache)
     return make_pipeline(front, LogisticRegression(max_iter=30))
 
 

@@ -92,7 +92,22 @@ STYLES: Mapping[str, Mapping[str, Draw]] = {
         "iso": lambda rng: _date(rng).isoformat(),
         "date": _date,
         "time": lambda rng: dt.datetime.combine(_date(rng), dt.time(int(rng.integers(24)))),
+        "compact": lambda rng: f"{_date(rng)}T{rng.integers(10, 24)}{rng.integers(10, 60)}",
+        "zoned": lambda rng: f"{_date(rng)} {rng.integers(10, 24)}:20:30+01:00",
+        "half": lambda rng: f"{_date(rng)} {rng.integers(1, 12)}:20:30 PM",
+        "named": lambda rng: f"{_date(rng)} {rng.integers(10, 24)}:20:30 UTC",
     },
+    "clock": {
+        "time": lambda rng: dt.time(int(rng.integers(24)), int(rng.integers(60))),
+        "short": lambda rng: ":".join(str(rng.integers(24)) for _ in range(3)),
+        "long": lambda rng: f"10:20:{rng.integers(10, 60)}.{rng.integers(10**8, 10**9)}",
+    },
+    "hexadecimal": {
+        "short": lambda rng: f"0x{_code(rng):X}",
+        # Far apart, as big numbers are.
+        "long": lambda rng: f"0x{2**64 - 1 - _big(rng):X}",
+    },
+    "complex": {"int": _whole, "complex": lambda rng: complex(_whole(rng))},
     "boolean": {
         "bool": _truth,
         "upper": lambda rng: str(_truth(rng)).upper(),
@@ -110,7 +125,8 @@ STYLES: Mapping[str, Mapping[str, Draw]] = {
 """Every kind of column, and the ways in which its cells are written."""
 
 NUMERIC = {"number": ("float", "int", "whole", "float32", "int8"), "big": ("int",),
-           "boolean": ("bool", "int"), "code": ("int", "float")}  # fmt: skip
+           "boolean": ("bool", "int"), "code": ("int", "float"),
+           "complex": ("int", "complex")}  # fmt: skip
 """Kinds and styles of a table that is all numbers."""
 
 MISSING: tuple[Cell, ...] = (None, float("nan"), "", "NA")
@@ -142,6 +158,8 @@ def draw_column(rng: np.random.Generator, *, numeric: bool) -> Column:
     pool, private = (styles[int(rng.integers(len(styles)))] for _ in range(2))
     if rng.random() < 0.4:
         private = pool
+    if kind == "complex":  # refused in a pool
+        pool = "int"
     blanks = MISSING[:2] if numeric else MISSING
     share = 0.1 if rng.random() < 0.3 else 0.0
     return Column(kind, pool, private, blanks[int(rng.integers(len(blanks)))], share)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
@@ -88,6 +89,18 @@ def test_every_random_state_is_set_and_every_job_is_one() -> None:
     assert settings["baggingclassifier__verbose"] == 0
     assert recipe(RandomForestClassifier(random_state=3)).fresh(78).random_state == 78
     assert learner.get_params()["baggingclassifier__n_jobs"] == 2
+
+
+def test_no_step_of_a_pipeline_is_kept_in_files_named_by_its_records(tmp_path: Path) -> None:
+    learner = Pipeline(
+        [("inner", Pipeline([("scale", StandardScaler()), ("none", "passthrough")],
+                            memory=str(tmp_path))),
+         ("tree", DecisionTreeClassifier())], memory=str(tmp_path),
+    )  # fmt: skip
+    X = np.arange(40.0).reshape(20, 2)
+    recipe(learner).fresh(1).fit(X, np.arange(20) % 2)
+    assert list(tmp_path.iterdir()) == []
+    assert learner.memory == str(tmp_path)
 
 
 def test_settings_that_already_mean_one_thread_are_left_alone() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
 import logging
+import os
 import sys
 import warnings
 from typing import Any
@@ -84,8 +87,16 @@ def test_too_few_records_for_the_learner_give_the_default_class() -> None:
     assert (teacher.votes(QUESTIONS) == 0).all()
 
 
+NO_EXCEPTIONS = [
+    SystemExit(7),
+    BaseException("record 7"),
+    GeneratorExit(),
+    asyncio.CancelledError(),
+]
+
+
 @pytest.mark.parametrize(
-    "error", [ValueError("record 7"), MemoryError(), ZeroDivisionError(), SystemExit(7)]
+    "error", [ValueError("record 7"), MemoryError(), ZeroDivisionError(), *NO_EXCEPTIONS]
 )
 def test_a_learner_that_fails_to_fit_votes_for_the_default_class(error: BaseException) -> None:
     teacher = fitted(Scripted(fit=raising(error)))
@@ -98,7 +109,7 @@ def test_an_interrupt_is_the_users_and_passes() -> None:
         fitted(Scripted(fit=raising(KeyboardInterrupt())))
 
 
-@pytest.mark.parametrize("error", [ValueError("record 7"), RuntimeError(), SystemExit(7)])
+@pytest.mark.parametrize("error", [ValueError("record 7"), RuntimeError(), *NO_EXCEPTIONS])
 def test_a_learner_that_fails_to_predict_votes_for_the_default_class(error: BaseException) -> None:
     teacher = fitted(Scripted(raising(error)))
     assert (teacher.votes(QUESTIONS) == 0).all()
@@ -197,6 +208,12 @@ class Talkative(Scripted):
         print("secret", y, file=sys.stderr)
         warnings.warn(f"secret {y}", stacklevel=1)
         logging.getLogger("learner").critical("secret %s", y)
+        logging.getLogger("learner").log(sys.maxsize, "secret %s", y)
+        print("secret", y, file=sys.__stdout__)
+        for descriptor in (1, 2):
+            os.write(descriptor, b"secret")
+        if sys.platform == "linux":
+            ctypes.CDLL(None).printf(b"secret")
 
     predict = lambda self, X: self.fit(X, "") or ["spam"] * len(X)  # noqa: E731
 
@@ -206,9 +223,11 @@ def test_nothing_a_learner_says_gets_out(
 ) -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        print("before", end="")
         assert (fitted(Talkative()).votes(QUESTIONS) == 1).all()
     assert not caught
-    assert capfd.readouterr() == ("", "")
+    print("after", end="")
+    assert capfd.readouterr() == ("beforeafter", "")
     assert not caplog.records
     logging.getLogger("learner").warning("heard again")
     assert [record.message for record in caplog.records] == ["heard again"]

@@ -23,8 +23,13 @@ from tacit.teachers import (
     train_and_count,
     train_teachers,
 )
+from tacit.teachers.labels import ClassList
 from tacit.teachers.learner import shard_seed
+from tacit.teachers.rows import RowForm
+from tacit.teachers.workers.batches import TableShards
 from tacit.teachers.workers.executor import MOST_SHARDS_PER_TASK, shards_per_task
+from tacit.teachers.workers.gather import gather_counts
+from tacit.teachers.workers.tasks import CountTask
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 4))
@@ -224,3 +229,22 @@ def test_memory_is_estimated_from_public_sizes() -> None:
     with pytest.raises(InvalidArgument, match="check_learner"):
         broken = LogisticRegression(C=-1.0)
         estimate_memory(broken, QUESTIONS, n_teachers=2, keep=True, **sizes)
+
+
+class EndsOnThree(CountTask):
+    """A task that raises what is no exception over one shard."""
+
+    def __call__(self, shards: Any) -> Any:
+        if 3 in [number for number, _, _ in shards]:
+            raise GeneratorExit("secret")
+        return super().__call__(shards)
+
+
+def test_what_is_no_exception_costs_one_shard_too() -> None:
+    classes = ClassList([0, 1])
+    task = EndsOnThree(GaussianNB(), classes, 5, QUESTIONS)
+    shards = TableShards(X, Y, SHARDS, RowForm(X, public=False))
+    found = gather_counts(shards, task, n_jobs=1, progress=False)
+    usual = counts(GaussianNB())
+    assert (found.sum(axis=1) == len(SHARDS)).all()
+    assert np.abs(found - usual).sum(axis=1).max() <= 2

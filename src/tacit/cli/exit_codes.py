@@ -37,7 +37,7 @@ def one_line_errors(
             err=True,
         )
         raise click.exceptions.Exit(INTERRUPTED) from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # also what is no Exception: a traceback would show its text
         where = traceback.extract_tb(error.__traceback__)[-1]
         raise _Defect(
             f"Unexpected {type(error).__name__} in {Path(where.filename).name}, line "

@@ -29,9 +29,10 @@ FloatArray = NDArray[np.float64]
 
 MISSING = frozenset(
     {"", "?", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND",
-     "1.#QNAN", "<NA>", "N/A", "NA", "NULL", "NaN", "NaT", "None", "n/a", "nan", "null"}
+     "1.#QNAN", "<NA>", "N/A", "NA", "NAT", "NULL", "NaN", "NaT", "None", "n/a", "nan", "nat",
+     "null"}
 )  # fmt: skip
-"""Texts that stand for a missing value: those of ``pandas.read_csv``, and a question mark."""
+"""Texts that stand for a missing value: those of ``pandas``, and a question mark."""
 
 DIGITS = 12
 """Significant digits of a number that is not a whole number below 2**53.
@@ -45,18 +46,31 @@ _EXACT = 2.0**53
 # Unambiguous, as all of these: one cell must not make reading take time quadratic in its length.
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _HEXADECIMAL = re.compile(r"[+-]?0[xX][0-9a-fA-F]{1,16}")
+_COMPLEX = re.compile(
+    r"\(-?{0}[+-]{0}j\)|-?{0}j".replace("{0}", r"(?:\d+(?:\.\d+)?(?:e[+-]?\d+)?|inf|nan)"), re.ASCII
+)  # as Python and NumPy write one
 _DATE = re.compile(
-    r"(\d{4})(?:-(\d\d?)(?:-(\d\d?))?|/(\d\d?)/(\d\d?))"
-    r"(?:[T ](\d\d?)(?::(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?)?)?"
-    r" ?(Z|[+-]\d\d(?::?\d\d)?)?",
+    r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?|/(?P<month2>\d\d?)/(?P<day2>\d\d?))"
+    r"(?:"
+    r"(?:\s*[Tt]\s*|\s+)"
+    r"(?:(?P<hour>\d\d?)(?::(?P<minute>\d\d?)(?::(?P<second>\d\d?)(?:[.,](?P<fraction>\d*))?)?)?"
+    r"|(?P<hour2>\d\d)(?P<minute2>\d\d)(?P<second2>\d\d?)(?:[.,](?P<fraction2>\d*))?"
+    r"|(?P<hour3>\d\d)(?P<minute3>\d\d?))"
+    r"(?:\s*(?P<half>[AaPp][Mm]?))?"
+    r"(?:\s*(?:[Uu][Tt][Cc]|[Gg][Mm][Tt]|[Zz]|(?P<zone>[+-]\d\d?(?::?\d\d)?)))?"
+    r"|[Tt]? ?(?:Z|(?P<zone2>[+-]\d\d(?::?\d\d)?))?"
+    r")",
     re.ASCII,
 )
+"""A day or a month, alone or with a time of the day and a zone, in the forms that some container
+reads as a time. ``docs/proofs/reading.md`` lists them."""
+
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?", re.ASCII)
 _LONGEST_DATE = 100
-_CLOCK = re.compile(r"(\d{1,3}):(\d\d)(?::(\d\d(?:\.\d{1,9})?))?", re.ASCII)
+_CLOCK = re.compile(r"(\d{1,3}):(\d\d?)(?::(\d\d?)(?:\.(\d+))?)?", re.ASCII)
 _YEAR = re.compile(r"(?<![\d.:])\d{4}(?!\d)", re.ASCII)
 _DURATION = re.compile(
-    r"(-?\d+) days?,?(?: ([+-]?)(\d+):(\d\d):(\d\d(?:\.\d+)?))?", re.ASCII
+    r"(-?\d+) days?,?(?: ([+-]?)(\d+):(\d\d):(\d\d)(?:\.(\d+))?)?", re.ASCII
 )  # as pandas and Python write one
 _TRUTH = {"true": 1.0, "false": 0.0}
 
@@ -141,7 +155,7 @@ def _plain(cell: Any) -> Any:
     if isinstance(cell, float):
         return _number_or_none(float.__float__(cell))
     if isinstance(cell, np.timedelta64):  # NumPy counts it among the integers
-        return None if np.isnat(cell) else float(cell / np.timedelta64(1, "s"))
+        return None if np.isnat(cell) else _whole_microseconds(cell)
     if isinstance(cell, np.integer):
         return int(cell)
     if isinstance(cell, np.floating | Decimal | Fraction):
@@ -150,13 +164,15 @@ def _plain(cell: Any) -> Any:
         return bytes(cell).decode("utf-8", "replace")
     if isinstance(cell, np.datetime64):
         # In one unit: that of an array follows from all of its cells.
-        return None if np.isnat(cell) else str(cell.astype("datetime64[us]"))
+        word = "" if np.isnat(cell) else str(cell.astype("datetime64[us]"))
+        return word if word[:4].isdigit() and word[4] == "-" else None  # years 0 to 9999
     if isinstance(cell, datetime.timedelta):
-        return _number_or_none(cell.total_seconds())
+        precise = getattr(cell, "to_timedelta64", None)  # pandas counts nanoseconds
+        return cell.total_seconds() if precise is None else _plain(precise())
     if isinstance(cell, datetime.time):
         return cell.replace(tzinfo=None).isoformat()
     if isinstance(cell, datetime.date):  # a datetime is one
-        return cell.isoformat()
+        return cell.isoformat() if 1 <= cell.year <= 9999 else None  # pandas knows other years
     if isinstance(cell, uuid.UUID):
         return str(cell)
     if type(cell).__module__.partition(".")[0] == "pandas" and type(cell).__name__ in _PANDAS:
@@ -185,11 +201,12 @@ def _canonical(cell: str) -> str | None:
     value = _parsed(word)
     if not math.isnan(value):
         return _number_text(value)
-    if _NUMBER.fullmatch(word) or word.lower().lstrip("+-") in _INFINITE:
+    if _NUMBER.fullmatch(word) or _COMPLEX.fullmatch(word):
         return None  # a number that no double holds
-    if word.startswith(("0000-", "0000/")) and _DATE.fullmatch(word):
-        return None  # a year that most calendars do not have
-    return _dated(word) or _ranged(word) or word
+    if word.lower().lstrip("+-") in _INFINITE:
+        return None
+    date = _DATE.fullmatch(word)
+    return _ranged(word) or word if date is None else _dated(word, date.groupdict())
 
 
 def _stripped(cell: str) -> str:
@@ -203,7 +220,7 @@ def _stripped(cell: str) -> str:
 
 
 _SPACE_AND_NUL = "\0" + "".join(one for one in map(chr, range(0x3001)) if one.isspace())
-_INFINITE = frozenset({"inf", "infinity", "nan"})
+_INFINITE = frozenset({"inf", "infinity", "nan", "infj", "nanj"})
 
 
 def _parsed(word: str) -> float:
@@ -214,8 +231,12 @@ def _parsed(word: str) -> float:
         truth = _TRUTH.get(word.lower())
         if truth is not None:
             return truth
-        if _HEXADECIMAL.fullmatch(word):  # pyarrow reads it as a number
-            return float(int(word, 16))
+        if _HEXADECIMAL.fullmatch(word):  # pyarrow reads it as a number of 64 bits with a sign
+            code = int(word, 16)
+            return float(code - 2**64 if code >= 2**63 and word[0] == "0" else code)
+        if _COMPLEX.fullmatch(word):
+            pair = complex(word)
+            return pair.real if pair.imag == 0 and math.isfinite(pair.real) else math.nan
         duration = _DURATION.fullmatch(word)
         if duration is not None:
             return _seconds(*duration.groups())
@@ -227,11 +248,21 @@ def _parsed(word: str) -> float:
     return value if plain else math.nan
 
 
-def _seconds(
-    days: str, sign: str | None, hours: str | None, minutes: str | None, seconds: str | None
-) -> float:
-    part = int(hours or 0) * 3600 + int(minutes or 0) * 60 + float(seconds or 0)
-    return int(days) * 86400 + (-part if sign == "-" else part)
+def _seconds(days: str, sign: str | None, *clock: str | None) -> float:
+    """Return a duration; what is shorter than a microsecond is cut, as Python and polars do."""
+    hours, minutes, seconds = (int(one or 0) for one in clock[:3])
+    part = ((hours * 60 + minutes) * 60 + seconds) * 10**6 + int(_six_digits(clock[3]))
+    return (int(days) * 86400 * 10**6 + (-part if sign == "-" else part)) / 10**6
+
+
+def _whole_microseconds(cell: np.timedelta64) -> float:
+    seconds = cell // np.timedelta64(1, "s")
+    rest = (cell - seconds * np.timedelta64(1, "s")) // np.timedelta64(1, "us")
+    return (int(seconds) * 10**6 + int(rest)) / 10**6
+
+
+def _six_digits(fraction: str | None) -> str:
+    return (fraction or "").ljust(6, "0")[:6]
 
 
 def _number_text(value: float) -> str | None:
@@ -245,29 +276,48 @@ def _number_text(value: float) -> str | None:
     return repr(value)
 
 
-def _dated(word: str) -> str | None:
-    """Return an ISO date in one form: in UTC, without a time at midnight.
+def _dated(word: str, parts: Mapping[str, str | None]) -> str | None:
+    """Return a date in one form: in UTC, without a time at midnight.
 
-    A time without a zone is taken to be in UTC: one zoned time makes a whole column zoned.
+    A time without a zone is taken to be in UTC: one zoned time makes a whole column zoned. What is
+    no date after all, such as 2021-13-45, stays as it is; a time in UTC beyond the years 1 to 9999,
+    which some containers have and others not, is missing.
     """
-    parts = _DATE.fullmatch(word)
-    if parts is None:
+
+    def part(name: str, default: str = "0") -> str:
+        found = (parts.get(f"{name}{place}") for place in ("", "2", "3"))
+        return next((one for one in found if one), default)
+
+    if part("year") == "0000":
         return None
-    year, month, day, month_behind_slash, day_behind_slash, *clock = parts.groups()
-    hour, minute, second, fraction, zone = clock
     try:
+        hour, second = int(part("hour")), int(part("second"))
+        half = part("half", "")[:1].lower()
+        if half and hour > 12:
+            return word
         when = datetime.datetime(
-            int(year), int(month or month_behind_slash), int(day or day_behind_slash or 1),
-            int(hour or 0), int(minute or 0),
-            int(second or 0), int((fraction or "0").ljust(6, "0")[:6]),
+            int(part("year")), int(part("month")), int(part("day", "1")),
+            hour % 12 + 12 * (half == "p") if half else hour, int(part("minute")),
+            min(second, 59), int(_six_digits(part("fraction"))),
         )  # fmt: skip
-        if zone not in (None, "Z"):
-            minutes = int(zone[-2:]) if len(zone) > 3 else 0
-            shift = datetime.timedelta(hours=int(zone[1:3]), minutes=minutes)
-            when = when - shift if zone[0] == "+" else when + shift
-    except (ValueError, OverflowError):
+        if second > 60:
+            return word
+    except ValueError:
+        return word
+    try:
+        # polars takes a leap second and adds it.
+        when += datetime.timedelta(seconds=second == 60) - _shift(part("zone", ""))
+    except OverflowError:
         return None
     return when.date().isoformat() if when.time() == datetime.time() else when.isoformat()
+
+
+def _shift(zone: str) -> datetime.timedelta:
+    """Return how much later than UTC the clocks of a zone are: +1, +01, +0130 or +01:30."""
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits or "0", "0")
+    shift = datetime.timedelta(hours=int(hours), minutes=int(minutes))
+    return -shift if zone[:1] == "-" else shift
 
 
 def _time(cell: Any) -> np.datetime64:
@@ -279,7 +329,7 @@ def _time(cell: Any) -> np.datetime64:
         compact = _COMPACT.fullmatch(word)
         if compact is not None:
             year, month, day, *clock = compact.groups(default="00")
-            word = _dated(f"{year}-{month}-{day} {':'.join(clock)}")
+            word = text(f"{year}-{month}-{day} {':'.join(clock)}")
         elif not _DATE.fullmatch(word):
             word = _guessed(word)
         return _NOT_A_TIME if word is None else np.datetime64(word, "us")
@@ -289,7 +339,7 @@ def _time(cell: Any) -> np.datetime64:
         return _NOT_A_TIME
 
 
-def _guessed(word: str) -> str:
+def _guessed(word: str) -> str | None:
     """Return a time that is not written as ISO 8601 as pandas reads it by itself."""
     import pandas as pd
 
@@ -299,9 +349,7 @@ def _guessed(word: str) -> str:
         when = pd.Timestamp(word)
     except ValueError:
         when = pd.Timestamp(word.split("/")[0])  # a period that is written as "first/last"
-    if when.tz is not None:
-        when = when.tz_convert("UTC").tz_localize(None)
-    return str(when.isoformat())
+    return text(when)
 
 
 def _ranged(word: str) -> str | None:

@@ -43,7 +43,8 @@ class Column:
 
     Parameters
     ----------
-    name : str or int
+    name : str, int, float or tuple of these
+        Others, such as times, are names in memory only: they cannot be saved.
     kind : ColumnKind
     categories : sequence of str
         The values of a category column, as they are shown; a cell is compared by canonical form,
@@ -162,7 +163,10 @@ class Column:
                 }
                 return forms.coded(column, codes_by_text)
             case ColumnKind.DATE:
-                return forms.dates(column)
+                times = forms.dates(column)
+                if self.missing:
+                    times[np.isin(times, forms.dates(self.missing))] = np.datetime64("NaT")
+                return times
             case ColumnKind.TEXT:
                 return [
                     "" if one is None or one in self._missing else one
@@ -191,8 +195,8 @@ class Column:
         return np.array(values, dtype=object)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as plain values."""
-        fields: dict[str, Any] = {"name": self.name, "kind": self.kind.value}
+        """Return the column as plain values, of which JSON has a counterpart."""
+        fields: dict[str, Any] = {"name": _plain_name(self.name), "kind": self.kind.value}
         if self.kind is ColumnKind.CATEGORY:
             fields["categories"] = list(self.categories)
         if self.missing:
@@ -213,7 +217,7 @@ class Column:
                 f"dtype and ordered, got {sorted(map(str, fields))}."
             )
         return cls(
-            fields["name"],
+            _name(fields["name"]),
             fields.get("kind", ColumnKind.NUMBER),
             tuple(fields.get("categories", ())),
             tuple(fields.get("missing", ())),
@@ -231,6 +235,23 @@ class Column:
         if self.missing:
             words += f" (missing: {', '.join(self.missing)})"
         return words
+
+
+def _plain_name(name: Any) -> Any:
+    """Return a name as JSON can hold it: a tuple, as a frame with several levels has, is a list."""
+    if isinstance(name, tuple):
+        return [_plain_name(one) for one in name]
+    name = name.item() if isinstance(name, np.generic) else name
+    if name is None or isinstance(name, str | int) or (isinstance(name, float) and name == name):
+        return name
+    raise InvalidArgument(
+        f"`name` of a column that is saved must be a text, a number or a tuple of these, got "
+        f"{name!r}. Rename the column: frame.columns = frame.columns.astype(str)."
+    )
+
+
+def _name(plain: Any) -> Any:
+    return tuple(map(_name, plain)) if isinstance(plain, list) else plain
 
 
 def _kind(column: Any, *, codes: bool) -> ColumnKind:

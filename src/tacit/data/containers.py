@@ -81,9 +81,11 @@ def as_array(X: Any) -> Any:
     """Return a container as an array; which values it holds does not decide whether it is one."""
     if isinstance(X, np.ma.MaskedArray):
         objects = np.empty(X.shape, dtype=object)
-        # One by one: as objects, times would be Python's or numbers, depending on their unit.
-        cells = X.data.ravel()
-        objects.ravel()[:] = cells.tolist() if cells.dtype.kind in "biuf" else list(cells)
+        # One by one: as objects, times would be Python's or numbers, depending on their unit, and
+        # NumPy looks into objects that it is given together, such as those with an `__array__`.
+        flat, cells = objects.ravel(), X.data.ravel()
+        for at, cell in enumerate(cells.tolist() if cells.dtype.kind in "biuf" else cells):
+            flat[at] = cell
         objects[np.ma.getmaskarray(X)] = None
         return objects
     try:

@@ -167,7 +167,7 @@ class PointReader:
         return self.records(X)
 
     def _refuse_odd(self, X: Any) -> None:
-        values = X.data if is_sparse(X) else X
+        values = X.tocoo().data if is_sparse(X) else X
         if values.dtype.kind not in "biuf":
             raise InvalidArgument("`X` must hold real numbers.")
         if np.isinf(values).any():

@@ -6,16 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tacit.accounting.budget import Neighbouring
+from tacit.data.assumptions import KEEPS_ROW, READING
 from tacit.estimators.protection import Protection
-
-READING = (
-    "Of the containers that records came in, only the class, the column names and, where the "
-    "number of records is public, the number of rows are taken as public; types are not. Decimals "
-    "of more than 12 digits and whole numbers of more than 15 that pandas 2 read, and times parsed "
-    "from texts that do not begin like 2020-03-04, must have been read by a rule that no record "
-    "decides (tacit.read_table does)."
-)
-"""What no canonical form can repair, because it happened before the records came here."""
 
 
 def list_assumptions(
@@ -44,7 +36,7 @@ def list_assumptions(
     else:
         sentences.append(f"The number of {many} is public.")
         if unit == "record":
-            sentences.append("A replaced record keeps its row: the order of rows is not protected.")
+            sentences.append(KEEPS_ROW)
     sentences.append(READING)
     if unit == "record":
         sentences.append(

@@ -17,7 +17,7 @@ from sklearn.exceptions import DataConversionWarning
 from tacit.accounting.budget import Neighbouring
 from tacit.data import Layout
 from tacit.data.cells import texts
-from tacit.data.containers import as_container, cells_of
+from tacit.data.containers import as_container, cells_of, columns_in, is_sparse
 from tacit.data.identifiers import identifier_bytes
 from tacit.data.pool import PublicPool, n_rows, take
 from tacit.data.reader import refuse_scalar
@@ -212,6 +212,8 @@ def private_labels(y: Any, n_records: int) -> Any:
         raise InvalidArgument(
             "`y` must be given: it requires y to be passed, but the target y is None."
         )
+    if is_sparse(y):
+        raise InvalidArgument("`y` must hold one label per record of `X`, and is a sparse matrix.")
     shape = tuple(getattr(y, "shape", (len(y),) if hasattr(type(y), "__len__") else ()))
     if len(shape) == 2 and shape[1] == 1:
         warnings.warn(
@@ -220,8 +222,7 @@ def private_labels(y: Any, n_records: int) -> Any:
             DataConversionWarning,
             stacklevel=4,
         )
-        y = y.iloc[:, 0] if hasattr(y, "iloc") else y[:, 0]
-        shape = shape[:1]
+        y, shape = columns_in(y)[0], shape[:1]
     if shape != (n_records,):
         raise InvalidArgument("`y` must hold one label per record of `X`, in one column.")
     return np.array([*texts(cells_of(y)), None], dtype=object)[:-1]
@@ -231,6 +232,6 @@ def identifiers(groups: Any, n_records: int) -> list[bytes] | None:
     """Return the identifier of each record as bytes; equal identifiers give equal bytes."""
     if groups is None:
         return None
-    if getattr(groups, "ndim", 1) != 1 or n_rows(groups) != n_records:
+    if len(getattr(groups, "shape", (0,))) != 1 or n_rows(groups) != n_records:
         raise InvalidArgument("`groups` must hold one identifier per record of `X`.")
     return [identifier_bytes(one) for one in texts(cells_of(groups))]

@@ -11,10 +11,15 @@ from sklearn.exceptions import NotFittedError
 from tacit import validation
 from tacit.accounting.budget import Neighbouring
 from tacit.accounting.plan import Plan
+from tacit.data.assumptions import KEEPS_ROW, LAST_DIGIT, READING
 from tacit.noise import NoiseSource, SecureNoise
 from tacit.report.statement import PrivacyStatement
 
 ASSUMPTIONS = (
+    "The number of records is public.",
+    KEEPS_ROW,
+    READING,
+    LAST_DIGIT,
     "Features and labels of the records were not looked at to choose the settings.",
     "Which records were sampled, and every other draw, stays inside this process.",
 )

@@ -48,7 +48,7 @@ def takes_missing(learner: Any) -> bool:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A learner made ready for many shards: silent, on one thread, waiting for a seed. Public."""
+    """A learner made ready for many shards: silent, on one thread, without a cache. Public."""
 
     learner: Any
     seed_names: tuple[str, ...]
@@ -79,6 +79,8 @@ def recipe(learner: Any) -> Recipe:
                 seed_names.append(name)
             elif last == "n_jobs" and not _means_one(value, params.get(owner, fresh)):
                 settings[name] = 1
+            elif last == "memory" and value is not None:
+                settings[name] = None  # files of a cache are named by hashes of the records
             elif last == "verbose" and isinstance(value, int) and value > 0:
                 settings[name] = type(value)(0)
         if settings:

@@ -8,7 +8,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from tacit.data.pool import n_rows, take
-from tacit.teachers.teacher import FAILURES
 from tacit.teachers.workers.suppress_output import SuppressOutput
 
 
@@ -40,7 +39,9 @@ class ShardTransform:
                 rows = _plain(self._representation.transform(records))
                 if rows.shape == shape:
                     return rows
-            except FAILURES:
+            except KeyboardInterrupt:
+                raise
+            except BaseException:
                 pass
         return sp.csr_matrix(shape) if self._sparse else np.zeros(shape)
 

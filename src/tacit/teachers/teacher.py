@@ -19,9 +19,6 @@ from tacit.teachers.learner import (
 from tacit.teachers.rows import own_copy, take
 from tacit.teachers.workers.suppress_output import SuppressOutput
 
-FAILURES = (Exception, SystemExit)
-"""What a caller's code may raise over records without a word. KeyboardInterrupt is the user's."""
-
 
 class Teacher:
     """A fitted learner that always votes. Private.
@@ -70,7 +67,9 @@ class Teacher:
                 # copy=False do, would hand its records' statistics to every later teacher.
                 predicted = self.model.predict(own_copy(X))
                 votes = read_votes(predicted, n_points, self.classes, self.decode)
-        except FAILURES:
+        except KeyboardInterrupt:  # the user's; whatever else is raised may depend on records
+            raise
+        except BaseException:
             pass
         if votes is None:
             self.events["predict-failed"] += 1
@@ -118,7 +117,9 @@ def _fitted(ready: Recipe, X: Any, positions: IntArray, classes: ClassList, seed
     try:
         model.fit(X, labels)
         diverged = _diverged(model)
-    except FAILURES:
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
         return _constant(classes, DEFAULT, "fit-failed")
     if diverged:
         return _constant(classes, DEFAULT, "diverged")

@@ -40,3 +40,17 @@ def test_a_cell_is_read_alike_whatever_stands_beside_it(cells: list[str | None])
         assert batch.column("b")[at].as_py() == (text(cell) if text(cell) in ("7", "f") else None)
         assert batch.column("y")[at].as_py() == (text(cell) or "")
         assert ids[at].as_py() == (text(cell) or "")
+
+
+def test_a_date_that_stands_for_a_missing_one_is_missing_in_shards_too() -> None:
+    import pyarrow as pa
+
+    how = Sharding(1, "p", "y", Schema([Column("d", "date", missing=("9999-12-31",))]), "")
+    column = pa.array(["9999-12-31", "2020-01-01", "2020-01-01 10:20:30 PM"])
+    _, _, ids = storage.identifiers(column)
+    batch = storage.stored(
+        {"d": column, "y": column, "p": column}, how, ids, storage.storage_types(how)
+    )
+    assert [None if one is None else one.isoformat() for one in batch.column("d").to_pylist()] == [
+        None, "2020-01-01T00:00:00", "2020-01-01T22:20:30",
+    ]  # fmt: skip

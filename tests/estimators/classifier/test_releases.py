@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 from sklearn.ensemble import AdaBoostClassifier, VotingClassifier
+from sklearn.exceptions import DataConversionWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 from sklearn.tree import DecisionTreeClassifier
@@ -25,7 +26,9 @@ from tacit import (
     SparseVote,
     StableVote,
 )
+from tacit.data.assumptions import KEEPS_ROW, READING
 from tacit.errors import BudgetExceeded, InvalidArgument
+from tacit.estimators.inputs import identifiers, private_labels
 from tacit.report import RunReport
 
 NAMES = ["gaussian", "laplace", "confident", "exponential", "sparse"]
@@ -304,3 +307,30 @@ def test_with_progress_the_memory_needed_is_told_first(capsys: pytest.CaptureFix
     )
     clf.fit(X, (X[:, 0] > 0).astype(int), X_public=rng.normal(size=(30, 2)))
     assert "MiB beyond the records" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["arrow", "polars", "pandas", "array"])
+def test_labels_in_a_table_of_one_column_are_labels(task, kind):
+    labels = np.asarray(task.y).tolist()
+    tables = {
+        "arrow": lambda: pytest.importorskip("pyarrow").table({"y": labels}),
+        "polars": lambda: pytest.importorskip("polars").DataFrame({"y": labels}),
+        "pandas": lambda: pytest.importorskip("pandas").DataFrame({"y": labels}),
+        "array": lambda: np.array(labels)[:, None],
+    }
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        found = private_labels(tables[kind](), len(labels))
+    assert found.tolist() == private_labels(labels, len(labels)).tolist()
+
+
+def test_labels_and_groups_in_other_tables_are_refused():
+    with pytest.raises(InvalidArgument, match="sparse"):
+        private_labels(csr_matrix(np.eye(3)[:, :1]), 3)
+    pl = pytest.importorskip("polars")
+    with pytest.raises(InvalidArgument, match="`groups`"):
+        identifiers(pl.DataFrame({"g": [1, 2, 3]}), 3)
+
+
+def test_every_statement_lists_what_reading_leaves_to_the_caller(make, task):
+    clf = make().fit(task.X, task.y, X_public=task.pool)
+    assert {READING, KEEPS_ROW} <= set(clf.privacy_.assumptions)

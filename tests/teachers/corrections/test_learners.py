@@ -113,7 +113,7 @@ class Fails(LogisticRegression):
         print("secret 4711")
         warnings.warn("secret 4711", stacklevel=1)
         if np.abs(X).max() > 50:
-            raise SystemExit("secret 4711") if X[-1, 0] > 0 else ValueError("secret 4711")
+            raise BaseException("secret 4711") if X[-1, 0] > 0 else ValueError("secret 4711")
         return super().fit(X, y, sample_weight)
 
 

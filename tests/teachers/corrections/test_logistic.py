@@ -193,8 +193,8 @@ class KeepsTexts:
 
 @pytest.mark.parametrize(
     "representation",
-    [Refuses(), Refuses(SystemExit), KeepsTexts()],
-    ids=["raises", "exits", "texts"],
+    [Refuses(), Refuses(BaseException), KeepsTexts()],
+    ids=["raises", "no exception", "texts"],
 )
 def test_records_that_cannot_be_used_count_as_none_and_nothing_is_said(
     make_setting, capfd, representation

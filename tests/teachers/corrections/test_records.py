@@ -44,7 +44,7 @@ class Refuses:
 
     def transform(self, X: Any) -> Any:
         if not np.isfinite(X).all():
-            raise SystemExit("secret 4711")
+            raise BaseException("secret 4711")
         return X
 
 

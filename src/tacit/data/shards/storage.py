@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Column, ColumnKind, Schema
-from tacit.data.cells import dates, number, text
+from tacit.data.cells import number, text
 from tacit.data.containers import cells_of
 from tacit.data.shards.header import Sharding
 from tacit.errors import InvalidArgument
@@ -87,7 +87,7 @@ def _feature(column: Column, cells: Any) -> Any:
             return pa.DictionaryArray.from_arrays(pa.array(places, mask=places < 0), listed)
         case ColumnKind.DATE:
             codes, words = _distinct(cells, text)
-            return pa.array(dates([*words, None])[codes])
+            return pa.array(column.read([*words, None])[codes])
         case ColumnKind.TEXT:
             return _texts(*_distinct(cells, lambda cell: column.read([cell])[0]))
 

@@ -154,7 +154,8 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 def lines(path: Path, encoding: str, *, private: bool, header: bool = True) -> Iterator[str]:
     """Yield the lines of a text file, without the LF, or CR and LF, at their ends.
 
-    Only the byte LF ends a line; one at the end of the file begins no further line. A byte-order
+    Only the byte LF ends a line; one at the end of the file begins no further line. So the last
+    line of a private file should end in LF, too: a blank one would be none without it. A byte-order
     mark at the start is removed.
 
     In a private file bytes that are no text become a mark (U+FFFD), and a line longer than

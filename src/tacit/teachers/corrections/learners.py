@@ -26,7 +26,6 @@ from tacit.teachers.global_random import preserve_global_random, restart
 from tacit.teachers.labels import DEFAULT, UNKNOWN
 from tacit.teachers.learner import Recipe, final_step, learner_name, recipe, shard_seed
 from tacit.teachers.rows import IndexArray, own_copy, row_access, take
-from tacit.teachers.teacher import FAILURES
 from tacit.teachers.workers.backend import Backend
 from tacit.teachers.workers.batches import Batch, RowBatch
 from tacit.teachers.workers.gather import gather
@@ -231,7 +230,9 @@ class _Correct:
             scores = class_scores(model, self._points, contrasts + 1)
             with np.errstate(all="ignore"):
                 return self._metric.of_scores(as_contrasts(scores) - self._reference).ravel()
-        except FAILURES:
+        except KeyboardInterrupt:
+            raise
+        except BaseException:
             return np.zeros(width * contrasts)
 
 

@@ -16,7 +16,6 @@ from tacit.teachers.corrections.coordinates import Coordinates, FloatArray, with
 from tacit.teachers.labels import ClassList
 from tacit.teachers.represented import ShardTransform
 from tacit.teachers.rows import IndexArray, RowForm, row_access, take
-from tacit.teachers.teacher import FAILURES
 from tacit.teachers.train import check_shards
 from tacit.teachers.workers.batches import (
     Batch,
@@ -185,7 +184,9 @@ def in_coordinates(X: Any, coordinates: Coordinates) -> FloatArray:
     """
     try:
         rows = coordinates.transform(X)
-    except FAILURES:  # a representation may keep texts, of which one is no number
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # a representation may keep texts, of which one is no number
         rows = np.zeros((n_rows(X), coordinates.n_features_in_))
     return with_constant(rows)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 from tacit.teachers.rows import IndexArray, RowForm, take
-from tacit.teachers.teacher import FAILURES
 
 Shard = tuple[int, Any, Any]
 """Number, records and labels of one shard. Private, but for the number."""
@@ -115,12 +114,16 @@ class SourceBatch:
         for number in self._numbers:
             try:
                 X, y = self._source.read(number)
-            except Exception:  # by error number alone: the message may hold what was read
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # by error number alone: the message may hold what was read
                 self.unread.append(number)
                 continue
             try:
                 X = self._conform(X)
-            except FAILURES:  # depends on records, so there is no message: a shard without any
+            except KeyboardInterrupt:
+                raise
+            except BaseException:  # depends on records, so there is no message: a shard without any
                 X, y = [], []
             yield number, X, y
 

@@ -84,7 +84,12 @@ def _work(
     if differences:
         return differences
     with config_context(**config), SuppressOutput(), preserve_global_random():
-        result = task(batch)
+        try:
+            result = task(batch)
+        except (Exception, KeyboardInterrupt):
+            raise
+        except BaseException as error:  # is sent again, as after any other failure
+            raise RuntimeError(type(error).__name__) from None
     if batch.unread:
         time.sleep(PAUSE_AFTER_UNREAD)
     return _TaskResult(numbers, tuple(batch.unread), result)
