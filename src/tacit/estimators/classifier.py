@@ -102,7 +102,8 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Fitted on the pool alone. A transformer is applied to every point, for teachers and
         student. "auto": principal coordinates for teachers that are linear models on numbers,
         nothing for others. With ``Corrections`` the student is linear in it, so that a richer one
-        makes a richer student, and "auto" and None give principal coordinates.
+        makes a richer student: "auto" gives built-in teachers columns, steps and kernels of a
+        table, None only its columns.
     protect : {"records", "labels"}
         ``records`` needs ``X_public`` in ``fit``. ``labels`` treats features as public and protects
         labels alone; without ``X_public`` part of the records give up their labels as the pool.
