@@ -213,7 +213,7 @@ def resolve_corrections(
         settings.representation,
         pool,
         _automatic(
-            coordinates_for(n_units or n_teachers * shard_size, budget.epsilon),
+            coordinates_for(n_teachers, budget.epsilon),
             curved=built_in and settings.representation is not None and is_table(pool.points),
         ),
     )

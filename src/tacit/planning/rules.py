@@ -81,17 +81,17 @@ def corrections_for(n_records: int, *, built_in: bool) -> tuple[int, int]:
     return max(1, min(n_records // 2, round(n_records / shard))), 8
 
 
-def coordinates_for(n_records: int, epsilon: float) -> int:
+def coordinates_for(n_teachers: int, epsilon: float) -> int:
     """Return how many coordinates of the pool a corrected student has, at most.
 
-    Noise falls on every coordinate: about fifty records at epsilon 1 carry one more.
+    Noise falls on every coordinate: about 40 teachers at epsilon 1 carry one more.
 
     Examples
     --------
-    >>> coordinates_for(1_000, 1.0), coordinates_for(6_500, 1.0), coordinates_for(50_000, 1.0)
-    (20, 130, 400)
+    >>> coordinates_for(500, 1.0), coordinates_for(3_250, 1.0), coordinates_for(25_000, 1.0)
+    (20, 81, 400)
     """
-    return int(min(max(20, n_records * epsilon / 50), 400))
+    return int(min(max(20, n_teachers * epsilon / 40), 400))
 
 
 def pool_part(n_records: int) -> int:
