@@ -63,7 +63,9 @@ _DATE = re.compile(
     re.ASCII,
 )
 """A day or a month, alone or with a time of the day, in the forms that some container reads as a
-time. ``docs/proofs/reading.md`` lists them. Not AM or PM with a zone, nor a decimal comma: pandas 2 drops parts."""
+time: ``docs/proofs/reading.md`` lists them. AM or PM with a zone, and a decimal comma, are none of
+them, because pandas 2 drops parts.
+"""
 
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?", re.ASCII)
 _LONGEST_DATE = 100
