@@ -8,20 +8,15 @@ from __future__ import annotations
 
 import argparse
 import io
-import json
-import platform
-import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from _record import write
 
 from tacit.data import PointReader, Schema
-
-RESULTS = Path(__file__).resolve().parents[1] / "results" / "bench_reading.json"
 
 
 def table(n: int, seed: int = 0) -> pd.DataFrame:
@@ -61,25 +56,18 @@ def measure(n: int, repeat: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure at three sizes; write the figures with commit and machine."""
+    """Measure at three sizes; write the figures with command, commit and machine."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--repeat", type=int, default=3)
     given = parser.parse_args()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True)
-    report: dict[str, Any] = {
-        "commit": commit.stdout.strip(),
-        "machine": platform.machine(),
-        "pandas": pd.__version__,
-        "columns": 20,
-        "seconds": {},
-    }
+    found: dict[str, dict[str, float]] = {}
     for n in given.sizes:
-        figures = measure(n, given.repeat if n < 1_000_000 else 1)
-        report["seconds"][n] = {name: round(one, 4) for name, one in figures.items()}
+        figures = measure(n, given.repeat)
+        found[str(n)] = {name: round(one, 4) for name, one in figures.items()}
         for name, one in figures.items():
             print(f"{n:>9} records  {name:<26} {one:8.3f} s  {1e6 * one / n / 20:6.3f} us a cell")
-    RESULTS.write_text(json.dumps(report, indent=1) + "\n")
+    write("bench_reading", {"pandas": pd.__version__, "columns": 20, "seconds": found})
 
 
 if __name__ == "__main__":

@@ -53,17 +53,19 @@ _DATE = re.compile(
     r"(?P<year>\d{4})(?:-(?P<month>\d\d?)(?:-(?P<day>\d\d?))?|/(?P<month2>\d\d?)/(?P<day2>\d\d?))"
     r"(?:"
     r"(?:\s*[Tt]\s*|\s+)"
-    r"(?:(?P<hour>\d\d?)(?::(?P<minute>\d\d?)(?::(?P<second>\d\d?)(?:[.,](?P<fraction>\d*))?)?)?"
-    r"|(?P<hour2>\d\d)(?P<minute2>\d\d)(?P<second2>\d\d?)(?:[.,](?P<fraction2>\d*))?"
+    r"(?:(?P<hour>\d\d?)(?::(?P<minute>\d\d?)(?::(?P<second>\d\d?)(?:\.(?P<fraction>\d*))?)?)?"
+    r"|(?P<hour2>\d\d)(?P<minute2>\d\d)(?P<second2>\d\d?)(?:\.(?P<fraction2>\d*))?"
     r"|(?P<hour3>\d\d)(?P<minute3>\d\d?))"
-    r"(?:\s*(?P<half>[AaPp][Mm]?))?"
-    r"(?:\s*(?:[Uu][Tt][Cc]|[Gg][Mm][Tt]|[Zz]|(?P<zone>[+-]\d\d?(?::?\d\d)?)))?"
+    r"(?:\s*(?:(?P<half>[AaPp][Mm]?)|[Uu][Tt][Cc]|[Gg][Mm][Tt]|[Zz]"
+    r"|(?P<zone>[+-](?:\d\d(?::?\d\d)?|\d(?::\d\d)?))))?"
     r"|[Tt]? ?(?:Z|(?P<zone2>[+-]\d\d(?::?\d\d)?))?"
     r")",
     re.ASCII,
 )
-"""A day or a month, alone or with a time of the day and a zone, in the forms that some container
-reads as a time. ``docs/proofs/reading.md`` lists them."""
+"""A day or a month, alone or with a time of the day, in the forms that some container reads as a
+time: ``docs/proofs/reading.md`` lists them. AM or PM with a zone, and a decimal comma, are none of
+them, because pandas 2 drops parts.
+"""
 
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?(\d\d)(\d\d)(\d\d)?)?", re.ASCII)
 _LONGEST_DATE = 100
