@@ -192,7 +192,7 @@ def _numpy(values: Any) -> Any:
 
 
 def _fortran(columns: Columns) -> Any:
-    return np.array([list(cells) for cells in columns.values()]).T
+    return _numpy([list(cells) for cells in columns.values()]).T
 
 
 def _masked(columns: Columns) -> Any:

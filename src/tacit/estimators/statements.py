@@ -99,6 +99,6 @@ def warn_about_learner(settings: VoteSettings, n_classes: int) -> None:
 def _warn(text: str, category: type[UserWarning] = UserWarning) -> None:
     """Warn at the line of the caller outside tacit."""
     level, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("tacit."):
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("tacit."):
         level, frame = level + 1, frame.f_back
     warnings.warn(text, category, stacklevel=level)
