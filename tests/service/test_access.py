@@ -14,7 +14,7 @@ from tacit.errors import InvalidArgument, LedgerUnavailable
 from tacit.noise import SecureNoise
 from tacit.service.access import Access
 from tacit.service.activity import Activity
-from tacit.service.database import Database
+from tacit.service.database import ServiceDatabase
 from tacit.service.keys import make_key, matches, split_key
 from tacit.service.request_store import RequestStore
 
@@ -26,7 +26,7 @@ def access(tmp_path: Path) -> Access:
 
 @pytest.fixture
 def requests(tmp_path: Path) -> RequestStore:
-    return RequestStore(Database(tmp_path / "access.sqlite"), now)
+    return RequestStore(ServiceDatabase(tmp_path / "access.sqlite"), now)
 
 
 def now() -> float:
@@ -100,7 +100,7 @@ def test_activity_adds_up_over_workers(requests: RequestStore) -> None:
 
 @pytest.mark.needs("postgres")
 def test_workers_that_count_at_the_same_moment_lose_nothing(postgres_url: str) -> None:
-    databases = [Database(postgres_url) for _ in range(4)]
+    databases = [ServiceDatabase(postgres_url) for _ in range(4)]
     workers = [RequestStore(database, now) for database in databases]
     hours = range(40)
 
@@ -138,7 +138,7 @@ def test_what_could_not_be_written_down_is_written_down_later(
 
 
 def test_the_secret_of_sessions_is_shared(requests: RequestStore, tmp_path: Path) -> None:
-    database = Database(tmp_path / "access.sqlite")
+    database = ServiceDatabase(tmp_path / "access.sqlite")
     assert requests.session_secret() == RequestStore(database, now).session_secret()
     assert len(requests.session_secret()) == 32
     database.close()

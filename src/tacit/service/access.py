@@ -15,7 +15,7 @@ from tacit import validation
 from tacit.errors import InvalidArgument
 from tacit.ledger import Analyst
 from tacit.noise import NoiseSource, SecureNoise
-from tacit.service.database import ANALYSTS, KEYS, Database
+from tacit.service.database import ANALYSTS, KEYS, ServiceDatabase
 from tacit.service.keys import NewKey, make_key, matches, split_key
 
 PERIODS = {"never": None, "hour": 3600, "day": 86_400, "week": 604_800, "month": 2_592_000}
@@ -71,7 +71,7 @@ class Access:
     Parameters
     ----------
     where : path or URL
-        As for ``Database``.
+        As for ``ServiceDatabase``.
     clock : function
         Seconds since 1970.
     """
@@ -83,7 +83,7 @@ class Access:
         noise: NoiseSource | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.database, self.clock = Database(where), clock
+        self.database, self.clock = ServiceDatabase(where), clock
         self._noise = noise or SecureNoise()
 
     def close(self) -> None:

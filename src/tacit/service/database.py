@@ -73,7 +73,7 @@ SECRETS = sa.Table(
 )
 
 
-class Database:
+class ServiceDatabase:
     """Tables of one oracle's service. Safe to share between threads and processes.
 
     Parameters

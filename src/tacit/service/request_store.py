@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from tacit.noise import NoiseSource, SecureNoise
-from tacit.service.database import ACTIVITY, ENDED, REPEATS, SECRETS, Database
+from tacit.service.database import ACTIVITY, ENDED, REPEATS, SECRETS, ServiceDatabase
 
 _REMEMBERED = 7 * 86_400
 
@@ -18,13 +18,17 @@ class RequestStore:
 
     Parameters
     ----------
-    database : Database
+    database : ServiceDatabase
     clock : function
         Seconds since 1970.
     """
 
     def __init__(
-        self, database: Database, clock: Callable[[], float], *, noise: NoiseSource | None = None
+        self,
+        database: ServiceDatabase,
+        clock: Callable[[], float],
+        *,
+        noise: NoiseSource | None = None,
     ) -> None:
         self._database, self.clock, self._noise = database, clock, noise or SecureNoise()
 
