@@ -11,6 +11,8 @@ the rest test); ``a9a-1000`` has 1,000 private records and 900 public points. Ge
 private records, 1,000 public points, 2,000 for the test. delta is one over the number of records;
 one record replaced. The method without privacy is an SVC for generated data (as it comes, on
 standardised columns). Rows go to ``results/built_in.jsonl``; what is there is not measured again.
+
+    python experiments/built_in/run.py --table
 """
 
 from __future__ import annotations
@@ -76,15 +78,37 @@ def measure(name: str, seed: int, epsilons: list[float]) -> dict[str, Any]:
     return row
 
 
+def table(rows: list[dict[str, Any]]) -> str:
+    """Return means and standard errors over splits, one line for every data set."""
+    columns = ["epsilon 0.5", "epsilon 1", "epsilon 2", "not private", "majority"]
+    lines = [f"| data | splits | {' | '.join(columns)} |", "|---" * (len(columns) + 2) + "|"]
+    for name in dict.fromkeys(row["data"] for row in rows):
+        own = [row for row in rows if row["data"] == name]
+        cells = [_cell([row[column] for row in own if column in row]) for column in columns]
+        lines.append(f"| {name} | {len(own)} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _cell(values: list[float]) -> str:
+    if not values:
+        return ""
+    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
+    return f"{np.mean(values):.3f} ({error:.3f})"
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--data", default=",".join([*REAL, *SMALL, *CURVED]))
     parser.add_argument("--splits", default="300:305", help="first:last+1 seeds")
     parser.add_argument("--epsilons", default="0.5,1,2")
+    parser.add_argument("--table", action="store_true", help="print what was measured, and end")
     arguments = parser.parse_args()
     first, last = map(int, arguments.splits.split(":"))
     epsilons = [float(one) for one in arguments.epsilons.split(",")]
     lines = ROWS.read_text().splitlines() if ROWS.exists() else []
+    if arguments.table:
+        print(table([json.loads(line) for line in lines]))
+        return
     measured = {(row["data"], row["split"]) for row in map(json.loads, lines)}
     for seed in range(first, last):
         for name in arguments.data.split(","):
