@@ -14,8 +14,8 @@ from pathlib import Path
 
 from _record import write
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "statistical"))
-from test_adaptive_loop import BUDGET, LOOPS, too_little_noise
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from tests.statistical.test_adaptive_loop import BUDGET, LOOPS, too_little_noise
 from tests.support.adaptive_loop import Loop, audit_loop
 
 from tacit.accounting.answer import Output

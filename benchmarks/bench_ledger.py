@@ -13,6 +13,7 @@ import json
 import multiprocessing
 import sqlite3
 import statistics
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,6 +21,8 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from _record import write
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support.ledger_contract import CountingRelease, plan_of
 from tests.support.postgres import PostgresServer, programs
 

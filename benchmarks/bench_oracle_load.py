@@ -40,6 +40,8 @@ from typing import Any
 import numpy as np
 from _record import write
 from sklearn.linear_model import LogisticRegression
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support.postgres import PostgresServer
 
 from tacit import PrivateOracle, load_oracle, save_oracle

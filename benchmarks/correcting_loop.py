@@ -10,8 +10,12 @@ Figures go to ``results/correcting_loop.json``.
 from __future__ import annotations
 
 import argparse
+import sys
+from pathlib import Path
 
 from _record import write
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.support.correcting_loop import CorrectingLoop, audit_corrections
 
 from tacit.accounting.budget import Budget
