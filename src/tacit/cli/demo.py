@@ -66,9 +66,9 @@ def run_demo(n_records: int, n_points: int, budget: Budget, rng: np.random.Gener
     features, labels = model.draw(n_records, rng)
     pool, _ = model.draw(n_points, rng)
     test, _ = model.draw(TEST_POINTS, rng)
-    classifier = PATEClassifier(
-        epsilon=budget.epsilon, delta=budget.delta, classes=[0, 1]
-    ).fit(features, labels, X_public=pool)
+    classifier = PATEClassifier(epsilon=budget.epsilon, delta=budget.delta, classes=[0, 1]).fit(
+        features, labels, X_public=pool
+    )
     plain = LogisticRegression().fit(features, labels)
     return DemoResult(
         classifier,
