@@ -92,8 +92,9 @@ def table(rows: list[dict[str, Any]]) -> str:
 def _cell(values: list[float]) -> str:
     if not values:
         return ""
-    error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{np.mean(values):.3f} ({error:.3f})"
+    if len(values) == 1:
+        return f"{values[0]:.3f}"
+    return f"{np.mean(values):.3f} ({np.std(values, ddof=1) / np.sqrt(len(values)):.3f})"
 
 
 def main() -> None:
