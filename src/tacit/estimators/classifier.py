@@ -146,11 +146,10 @@ class PATEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from sklearn.linear_model import LogisticRegression
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(4000, 4)); y = (X[:, 0] + X[:, 1] > 0).astype(int)
     >>> pool = rng.normal(size=(100, 4))
-    >>> clf = PATEClassifier(LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1])
+    >>> clf = PATEClassifier(epsilon=1.0, delta=1e-5, classes=[0, 1])
     >>> clf = clf.fit(X, y, X_public=pool)
     >>> bool(clf.score(X, y) > 0.8)
     True

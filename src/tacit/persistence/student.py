@@ -52,11 +52,10 @@ def save_student(clf: Any, path: PathLike) -> None:
     --------
     >>> import tempfile
     >>> import numpy as np
-    >>> from sklearn.linear_model import LogisticRegression
     >>> from tacit import PATEClassifier
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3)); y = (X[:, 0] > 0).astype(int)
-    >>> clf = PATEClassifier(LogisticRegression(), epsilon=1.0, delta=1e-5, classes=[0, 1])
+    >>> clf = PATEClassifier(epsilon=1.0, delta=1e-5, classes=[0, 1])
     >>> clf = clf.fit(X, y, X_public=rng.normal(size=(50, 3)))
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     save_student(clf, f"{folder}/model.tacit")
