@@ -50,18 +50,18 @@ def estimate(proposals: Sequence[Proposal], metric: Metric) -> FloatArray:
     while start < coordinates:
         stop = min(start + size, coordinates)
         block = whitened[start:stop]
-        whitened[start:stop] = block * _kept_share(block, variance)
+        whitened[start:stop] = block * _shrinkage(block, variance)
         start, size = stop, 2 * size if start else size
     weights: FloatArray = metric.whiten @ whitened
     return weights
 
 
-def _kept_share(block: FloatArray, variance: float) -> float:
-    """Return by how much a block is shrunk: to nothing when it is no longer than noise would be.
+def _shrinkage(block: FloatArray, variance: float) -> float:
+    """Return the factor that a block is shrunk by: zero when it is no longer than noise would be.
 
     Examples
     --------
-    >>> _kept_share(np.full((8, 1), 2.0), 1.0), _kept_share(np.full((8, 1), 0.5), 1.0)
+    >>> _shrinkage(np.full((8, 1), 2.0), 1.0), _shrinkage(np.full((8, 1), 0.5), 1.0)
     (0.9375, 0.0)
     """
     squared = float((block**2).sum())
