@@ -36,6 +36,7 @@ from vote_sets import DELTAS, EPSILON, VoteSet, published, two_kinds
 from tacit.accounting.budget import Budget
 from tacit.accounting.events import GaussianLabel
 from tacit.accounting.price import price
+from tacit.accounting.search import largest_integer
 from tacit.audit import SeededNoise
 from tacit.mechanisms import GaussianVote, SparseVote
 from tacit.noise import NoiseSource
@@ -126,10 +127,7 @@ def gaussian_answers(sigma: float) -> int:
     low, high = 1, 2
     while fits(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return largest_integer(fits, low, high)
 
 
 # ---- 1. generated votes -------------------------------------------------------------------------

@@ -33,6 +33,7 @@ import numpy as np
 from labels import BARS, REPEATS, SPLITS, answers_of, score
 from vote_sets import DELTAS, EPSILON, OURS, Split, VoteSet, published
 
+from tacit.accounting.search import largest_integer
 from tacit.accounting.vote_dependent.released_epsilon import release_epsilon
 from tacit.accounting.vote_dependent.smooth_sensitivity import VoteRule
 from tacit.accounting.vote_dependent.vote_bounds import (
@@ -100,10 +101,7 @@ def questions_within(mechanism: Mechanism, votes: Any, delta: float) -> int:
     low, high = 0, 32
     while fits(high):
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low
+    return largest_integer(fits, low, high)
 
 
 def rule_of(mechanism: Mechanism) -> VoteRule:

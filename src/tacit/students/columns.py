@@ -11,7 +11,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.data.representations.coordinates import PoolRepresentation
-from tacit.data.representations.encoding import encoder_for
+from tacit.data.representations.encoding import dense, encoder_for
 
 FloatArray = NDArray[np.float64]
 
@@ -37,9 +37,7 @@ class PoolColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn centres and deviations. ``X`` is the public pool, never a private record."""
         self.encoder_ = encoder_for(X)
-        table = (
-            self._encoded(X) if self.encoder_ is None else _dense(self.encoder_.fit_transform(X))
-        )
+        table = self._encoded(X) if self.encoder_ is None else dense(self.encoder_.fit_transform(X))
         self.n_features_in_ = table.shape[1]
         self.center_: FloatArray = table.mean(axis=0)
         ordered = np.sort(table, axis=0)
@@ -55,7 +53,7 @@ class PoolColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return np.clip(np.nan_to_num(columns), -_FARTHEST, _FARTHEST)
 
     def _encoded(self, X: Any) -> FloatArray:
-        return _dense(X if self.encoder_ is None else self.encoder_.transform(X))
+        return dense(X if self.encoder_ is None else self.encoder_.transform(X))
 
 
 def kernel_coordinates(pool: Any, *, represented: bool = False) -> Any:
@@ -68,7 +66,3 @@ def kernel_coordinates(pool: Any, *, represented: bool = False) -> Any:
     if encoded.shape[1] > MOST_COLUMNS:
         return PoolRepresentation(scale=1.0, flatten=0.0).fit(pool)
     return FunctionTransformer().fit(pool) if represented else PoolColumns().fit(pool)
-
-
-def _dense(table: Any) -> FloatArray:
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)

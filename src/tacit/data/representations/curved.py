@@ -11,13 +11,13 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy import linalg
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.metrics import pairwise_distances
 
 from tacit import validation
+from tacit.data.representations.encoding import dense
 from tacit.data.representations.steps import spread_values
 
 FloatArray = NDArray[np.float64]
@@ -86,7 +86,7 @@ class CurvedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn steps and kernels. ``X`` is a table of public points, all of them numbers."""
-        table = _dense(X)
+        table = _finite(X)
         distinct = [len(np.unique(column)) for column in table.T]
         columns = [place for place, number in enumerate(distinct) if number > 2]
         n_steps = min(_STEPS_OF_COLUMN, _MOST_STEPS // max(len(columns), 1))
@@ -103,7 +103,7 @@ class CurvedFeatures(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, X: Any) -> FloatArray:
         """Return the features of points, private or public; each row by itself."""
-        parts = self._parts(_dense(X))
+        parts = self._parts(_finite(X))
         return np.hstack([part * scale for part, scale in zip(parts, self.scales_, strict=True)])
 
     def _parts(self, table: FloatArray) -> list[FloatArray]:
@@ -122,10 +122,7 @@ def _mean_length(part: FloatArray) -> float:
     return max(float(np.sqrt((centred**2).sum(axis=1)).mean()), 1e-12)
 
 
-def _dense(points: Any) -> FloatArray:
+def _finite(points: Any) -> FloatArray:
     """Return a table as an array of finite numbers: what is not finite must not reach a product."""
-    table = points.toarray() if sp.issparse(points) else points
-    finite: FloatArray = np.nan_to_num(
-        np.asarray(table, dtype=np.float64), nan=0.0, posinf=0.0, neginf=0.0
-    )
+    finite: FloatArray = np.nan_to_num(dense(points), nan=0.0, posinf=0.0, neginf=0.0)
     return finite

@@ -38,6 +38,12 @@ def encoder_for(X: Any) -> Any:
     return NumberEncoder()
 
 
+def dense(points: Any) -> FloatArray:
+    """Return a table, sparse or not, as an array of numbers."""
+    table = points.toarray() if hasattr(points, "toarray") else points
+    return np.asarray(table, dtype=np.float64)
+
+
 def is_table(X: Any) -> bool:
     """Return whether public points are a table of columns, not texts or counts of many words."""
     if sp.issparse(X):

@@ -20,6 +20,7 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit import validation
 from tacit.data.pool import n_rows, take
+from tacit.data.representations.encoding import dense
 from tacit.errors import InvalidArgument
 from tacit.students.active.base import (
     FloatArray,
@@ -154,14 +155,14 @@ def leverages(rows: Any, curvature: FloatArray, points: Any, penalty: float) -> 
     array([1.])
     """
     if rows.shape[1] <= rows.shape[0]:
-        dense = _dense(points)
-        solved = np.linalg.solve(_hessian(rows, curvature, penalty), dense.T)
-        s = (dense * solved.T).sum(axis=1)
+        table = dense(points)
+        solved = np.linalg.solve(_hessian(rows, curvature, penalty), table.T)
+        s = (table * solved.T).sum(axis=1)
     else:
         # More columns than labels: work with the labels' Gram matrix, never columns squared.
         scaled = _scaled(rows, np.sqrt(curvature))
         gram = _penalised_gram(scaled.T, penalty)
-        cross = _dense(scaled @ points.T)
+        cross = dense(scaled @ points.T)
         norms = np.asarray(_square(points).sum(axis=1)).ravel()
         s = (norms - (cross * np.linalg.solve(gram, cross)).sum(axis=0)) / penalty
     return np.asarray(np.maximum(s, 1e-12), dtype=np.float64)
@@ -180,7 +181,7 @@ def _hessian(rows: Any, curvature: FloatArray, penalty: float) -> FloatArray:
 
 
 def _penalised_gram(table: Any, penalty: float) -> FloatArray:
-    return _dense(table.T @ table) + penalty * np.eye(table.shape[1])
+    return dense(table.T @ table) + penalty * np.eye(table.shape[1])
 
 
 def _scaled(rows: Any, by: FloatArray) -> Any:
@@ -189,10 +190,6 @@ def _scaled(rows: Any, by: FloatArray) -> Any:
 
 def _square(points: Any) -> Any:
     return points.multiply(points) if sp.issparse(points) else points**2
-
-
-def _dense(table: Any) -> FloatArray:
-    return np.asarray(table.toarray() if sp.issparse(table) else table, dtype=np.float64)
 
 
 def _with_intercept(points: Any) -> Any:

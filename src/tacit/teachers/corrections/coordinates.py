@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from tacit.data.representations.encoding import dense
 from tacit.errors import InvalidArgument
 
 FloatArray = NDArray[np.float64]
@@ -74,12 +75,6 @@ def _finite(rows: FloatArray) -> FloatArray:
 def with_constant(rows: FloatArray) -> FloatArray:
     """Return points with a one appended, whose weight is the intercept."""
     return np.column_stack([rows, np.ones(len(rows))])
-
-
-def dense(points: Any) -> FloatArray:
-    """Return a table as an array of numbers."""
-    table = points.toarray() if hasattr(points, "toarray") else points
-    return np.asarray(table, dtype=np.float64)
 
 
 def contrasts(n_classes: int) -> FloatArray:
